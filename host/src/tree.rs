@@ -129,7 +129,12 @@ impl Tree {
     /// The same with periodic boundaries, for points that lie in the box. Images are not there yet, see [`Tree::repeat`].
     pub fn with_period(geometry: Geometry, leaf: usize, periodic: Option<&Periodic>) -> Tree {
         let Geometry { sources, targets } = geometry;
-        let map = BoxMap::with_period(&[sources, targets.unwrap_or(sources)], periodic);
+        Tree::in_box(geometry, leaf, BoxMap::with_period(&[sources, targets.unwrap_or(sources)], periodic))
+    }
+
+    /// The same in a box that holds all points.
+    pub fn in_box(geometry: Geometry, leaf: usize, map: BoxMap) -> Tree {
+        let Geometry { sources, targets } = geometry;
         let (mut sources, keys) = Sorted::new(sources, &map);
         sources.count_twins();
         let (apart, target_keys) = match targets.map(|t| Sorted::new(t, &map)) {

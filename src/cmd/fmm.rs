@@ -24,9 +24,9 @@ use host::expansion::basis::Basis;
 use host::fmm::executor::Executor;
 use host::fmm::gpu::Gpu;
 use host::fmm::offload::{self, Pipelines};
+use host::fmm::tune::cost;
 use host::fmm::{self, FmmError, Precision, tune};
 use host::ranks::mpi;
-use host::tree::boxmap::BoxMap;
 use kernels::Kernels;
 use pg2::graph::Graph;
 pub use ranks::{Telling, telling};
@@ -89,6 +89,9 @@ pub struct Args {
     /// Particles up to which a cell stays a leaf [default: by what the stages cost; 64 for --near-only]
     #[arg(long, value_name = "N")]
     leaf: Option<usize>,
+    /// Edge of the root cell in edges of the particles' box, from 1 to below 2, for --leaf [default: 1; without --leaf by what the stages cost on backend cpu]
+    #[arg(long, value_name = "F", requires = "leaf", default_value_t = 1.0, hide_default_value = true)]
+    enlarge: f64,
     /// Measure what the stages cost on this machine, show it, and keep it for the leaf sizes of later runs
     #[arg(long, conflicts_with_all = ["tol", "order", "leaf", "particles", "check", "output", "json", "report", "budget", "predict"])]
     tune: bool,
@@ -225,6 +228,10 @@ impl Chosen<'_> {
         let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
         let mut options = options(args, native);
         let whole = card::asked(args, on_gpu.is_some())?;
+        if whole && args.enlarge != 1.0 {
+            let why = "--enlarge is for trees of the CPU; leave it out, or take --translations cpu";
+            return Err(Failure::Usage(why.into()));
+        }
         if whole && args.expansion.is_none() {
             options.basis = Basis::Solid;
         }
@@ -264,13 +271,15 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if args.leaf.is_none() {
         let is_board = entry.needs == Needs::Device;
         let board = kernels.as_ref().filter(|_| is_board).map(|k| (&k.p2p, engine.clock.mhz));
-        options.leaf = costs::leaf(&known.costs, &args, &options, board, input.particles.len());
+        let on = (board, native && on_gpu.is_none());
+        let cost::Shape { leaf, enlarge } = costs::shape(&known.costs, &args, &options, on, input.particles.len());
+        (options.leaf, options.enlarge) = (leaf, enlarge);
     }
     let mut pipelines = kernels.as_ref().map(|k| Pipelines::new(&mut *backend, &k.p2p, k.m2l.as_ref()));
     if let Some(pipelines) = &mut pipelines {
         // The softening length is a parameter in units of the particles' box.
         let Geometry { sources, targets } = input.geometry();
-        let map = BoxMap::with_period(&[sources, targets.unwrap_or(sources)], options.periodic.as_ref());
+        let map = options.root(&[sources, targets.unwrap_or(sources)]);
         pipelines.check(&options, &map).map_err(failure)?;
     }
     files::save_particles(&args, &input)?;
@@ -334,6 +343,7 @@ fn options(args: &Args, native: bool) -> fmm::FmmOptions {
         lower_beyond: args.lower_beyond,
         theta: args.theta.unwrap_or(0.5),
         leaf: LEAF,
+        enlarge: args.enlarge,
         precision: args.precision.map_or(precision, Precision::from),
         basis: args.expansion.map_or(usual, Basis::from),
         eps: args.eps,

@@ -1,6 +1,7 @@
 //! What an FMM is planned with, and what input it refuses.
 
 use crate::arith::scale::{exponent, ldexp};
+use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;
 use crate::data::problem::{Geometry, Sources};
 use crate::expansion::basis::Basis;
@@ -10,6 +11,7 @@ use crate::fmm::executor::Executor;
 use crate::fmm::field::beyond;
 use crate::fmm::{Outputs, Plan, periodic};
 use crate::job::BackendError;
+use crate::tree::boxmap::BoxMap;
 use crate::tree::charges::{self, Ends};
 use crate::tree::lists::near2;
 
@@ -33,6 +35,10 @@ pub struct FmmOptions {
     pub theta: f64,
     /// Particles up to which a cell stays a leaf.
     pub leaf: usize,
+    /// The edge of the root cell in edges of the particles' box, from 1 to below 2: of uniform particles the cells of a level hold
+    /// so many that far and near field cost least together, where powers of two of an edge would leave too many or too few. Only
+    /// without periods.
+    pub enlarge: f64,
     pub precision: Precision,
     pub basis: Basis,
     /// Softening length of P2P, in the user's units.
@@ -52,6 +58,7 @@ impl Default for FmmOptions {
             lower_beyond: None,
             theta: 0.5,
             leaf: 64,
+            enlarge: 1.0,
             precision: Precision::F64,
             basis: Basis::Cartesian,
             eps: 0.0,
@@ -78,6 +85,14 @@ pub enum FmmError {
 }
 
 impl FmmOptions {
+    /// The root cell over points, with periodic boundaries a period.
+    pub fn root(&self, sets: &[Columns]) -> BoxMap {
+        match &self.periodic {
+            Some(periodic) => BoxMap::with_period(sets, Some(periodic)),
+            None => BoxMap::enlarged_over(sets, self.enlarge),
+        }
+    }
+
     /// Says which option is out of its range.
     pub fn check(&self) -> Result<(), FmmError> {
         let wrong = |what: String| Err(FmmError::Option(what));
@@ -109,6 +124,12 @@ impl FmmOptions {
         }
         if self.leaf == 0 {
             return wrong("a leaf must be allowed at least one particle".into());
+        }
+        if !(1.0..2.0).contains(&self.enlarge) {
+            return wrong(format!(
+                "the root cell can be enlarged 1 to below 2 times, not {:?}; from 2 on it has only more empty cells",
+                self.enlarge
+            ));
         }
         if !(self.eps >= 0.0 && self.eps.is_finite()) {
             return wrong(format!("the softening length must be finite and not negative, not {:?}", self.eps));

@@ -24,6 +24,9 @@ pub(super) fn check(periodic: &Periodic, options: &FmmOptions) -> Result<(), Fmm
     if periodic.count() == 0 {
         return wrong("periodic boundaries need at least one axis".into());
     }
+    if options.enlarge != 1.0 {
+        return wrong("with periodic boundaries the root cell is a period, which cannot be enlarged".into());
+    }
     if options.theta < LEAST_THETA {
         return wrong(format!(
             "with periodic boundaries theta must be at least {LEAST_THETA}, since smaller angles have too many near images; not {:?}",
@@ -36,7 +39,9 @@ pub(super) fn check(periodic: &Periodic, options: &FmmOptions) -> Result<(), Fmm
 /// The tree of a plan, with the images of its cells where boundaries are periodic.
 pub(super) fn tree(geometry: Geometry, options: &FmmOptions, near2: u64) -> Result<Tree, FmmError> {
     let Some(periodic) = &options.periodic else {
-        return Ok(Tree::over(geometry, options.leaf));
+        let Geometry { sources, targets } = geometry;
+        let root = options.root(&[sources, targets.unwrap_or(sources)]);
+        return Ok(Tree::in_box(geometry, options.leaf, root));
     };
     let (sources, targets) = (wrapped(geometry.sources, periodic), geometry.targets.map(|t| wrapped(t, periodic)));
     let (sources, targets) = (columns(&sources), targets.as_ref().map(columns));

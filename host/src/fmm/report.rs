@@ -43,6 +43,7 @@ impl Plan {
             lower_beyond: self.options.lower_beyond,
             theta: self.options.theta,
             leaf: self.options.leaf,
+            enlarge: Some(self.options.enlarge).filter(|times| *times > 1.0),
             leaf_by: LeafBy::default(),
             levels: self.tree.levels.len(),
             seconds,

@@ -126,6 +126,9 @@ pub struct Stats {
     pub lower_beyond: Option<f64>,
     pub theta: f64,
     pub leaf: usize,
+    /// The edge of the root cell in edges of the particles' box, where it is longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enlarge: Option<f64>,
     /// Where the leaf size comes from.
     pub leaf_by: LeafBy,
     /// Levels of the tree, the root's included.

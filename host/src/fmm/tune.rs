@@ -13,7 +13,7 @@ use crate::data::Force;
 use crate::data::particles::Particles;
 use crate::direct::error::{self, Errors};
 use crate::tree::lists;
-use cost::{Choice, Costs};
+use cost::{Choice, Costs, Shape};
 use judge::Judge;
 use orders::{Steps, Tried, guess};
 use pg2::graph::Graph;
@@ -43,7 +43,9 @@ pub struct Free {
     pub theta: bool,
     /// From f32 to f64.
     pub precision: bool,
+    /// The leaf size, and with `enlarge` the edge of the root cell.
     pub leaf: bool,
+    pub enlarge: bool,
 }
 
 /// A plan that keeps a wanted error, with its first results.
@@ -217,15 +219,20 @@ fn other(options: &FmmOptions, problem: &Problem, limit: Limit) -> Option<FmmOpt
         _ => return None,
     }
     if free.leaf {
-        options.leaf = native_leaf(problem.costs, problem.particles.len(), &options);
+        let Shape { leaf, enlarge } = native_shape(problem.costs, problem.particles.len(), &options, free.enlarge);
+        (options.leaf, options.enlarge) = (leaf, enlarge);
     }
     Some(options)
 }
 
-/// The leaf size of least cost where all stages are native.
-pub fn native_leaf(costs: &Costs, n: usize, options: &FmmOptions) -> usize {
+/// The leaf size of least cost where all stages are native, and the edge of the root cell where this may be enlarged.
+pub fn native_shape(costs: &Costs, n: usize, options: &FmmOptions, may_enlarge: bool) -> Shape {
     let FmmOptions { basis, order, precision, .. } = *options;
-    costs.leaf(&Choice { n, basis, order, precision })
+    let choice = Choice { n, basis, order, precision };
+    match may_enlarge && options.periodic.is_none() {
+        true => costs.shape(&choice),
+        false => Shape { leaf: costs.leaf(&choice), enlarge: 1.0 },
+    }
 }
 
 fn out_of_reach(wanted: f64, limit: Limit, best: f64) -> FmmError {
@@ -352,8 +359,8 @@ mod tests {
     /// Where f32 does not reach a wanted error, P2P elsewhere takes f64 as the CPU does, unless it has formats of its own.
     #[test]
     fn a_card_goes_on_in_f64_where_f32_does_not_reach() {
-        let particles = generate(3000, Distribution::Uniform, Charge::Random, 5);
-        let free = |precision| Free { theta: true, precision, leaf: true };
+        let particles = generate(800, Distribution::Uniform, Charge::Random, 5);
+        let free = |precision| Free { theta: true, precision, leaf: true, enlarge: false };
         let within = |free, executors: &mut [&mut dyn Executor]| {
             let costs = Costs::default();
             let problem = Problem { particles: &particles, p2p: None, seed: 5, is_promise: true, free, costs: &costs };

@@ -27,8 +27,13 @@ pub fn below(level: u32) -> u32 {
     3 * (MAX_LEVEL - level)
 }
 
-/// The box that is common to all ranks.
-pub fn common_box(comm: &dyn Comm, sets: &[Columns], periodic: Option<&Periodic>) -> Result<BoxMap, RankError> {
+/// The box that is common to all ranks, without periods so many times enlarged.
+pub fn common_box(
+    comm: &dyn Comm,
+    sets: &[Columns],
+    periodic: Option<&Periodic>,
+    enlarge: f64,
+) -> Result<BoxMap, RankError> {
     let own = BoxMap::ends(sets);
     let all = gather_f64(comm, &own.map_or(Vec::new(), |ends| ends.as_flattened().to_vec()))?;
     let mut ends: Option<[[f64; 2]; 3]> = None;
@@ -43,7 +48,8 @@ pub fn common_box(comm: &dyn Comm, sets: &[Columns], periodic: Option<&Periodic>
     if let (Some(ends), Some(periodic)) = (ends, periodic) {
         check_ends(ends, periodic)?;
     }
-    let mut map = BoxMap::around(ends, periodic);
+    let map = BoxMap::around(ends, periodic);
+    let mut map = if periodic.is_none() { map.enlarged(ends, enlarge) } else { map };
     let exact = gather_u64(comm, &[map.is_exact(sets) as u64])?;
     map.exact = exact.iter().all(|one| one[0] == 1);
     Ok(map)

@@ -163,7 +163,7 @@ fn sort(comm: &dyn Comm, slice: &Slice) -> Result<Sort, RankError> {
     if most > limit as u64 {
         return Err(RankError::Range(format!("{most} particles are more than the {limit} that are possible")));
     }
-    let map = partition::common_box(comm, &[sources, targets.unwrap_or(sources)], periodic)?;
+    let map = partition::common_box(comm, &[sources, targets.unwrap_or(sources)], periodic, options.enlarge)?;
 
     let mut carried: Vec<&[f64]> = sources.to_vec();
     carried.extend(slice.sets.iter().flat_map(|s| s.charges.into_iter().chain(s.dipoles.into_iter().flatten())));

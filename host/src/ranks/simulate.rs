@@ -73,7 +73,7 @@ impl Whole {
         options.check()?;
         let mut found = threads::run(1, |comm| {
             let near2 = near2(options.theta);
-            let map = partition::common_box(comm, &[sources], None)?;
+            let map = partition::common_box(comm, &[sources], None, options.enlarge)?;
             let points = Points::sorted(&sources, &map, 0);
             let settled = partition::settle(comm, (points, None), options.leaf)?;
             let own = essential::own_nodes(&settled, 0, options.leaf);

@@ -244,6 +244,7 @@ fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Resul
         lower_beyond: options.lower_beyond,
         theta: options.theta,
         leaf: options.leaf,
+        enlarge: Some(options.enlarge).filter(|times| *times > 1.0),
         levels: prepared.levels,
         seconds,
         pairs,

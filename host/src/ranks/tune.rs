@@ -137,6 +137,7 @@ struct Chosen {
     lower_beyond: Option<f64>,
     theta: f64,
     leaf: usize,
+    enlarge: f64,
     precision: Precision,
 }
 
@@ -150,26 +151,26 @@ enum Choice {
 
 impl From<&FmmOptions> for Chosen {
     fn from(options: &FmmOptions) -> Chosen {
-        let FmmOptions { order, lower_beyond, theta, leaf, precision, .. } = *options;
-        Chosen { order, lower_beyond, theta, leaf, precision }
+        let FmmOptions { order, lower_beyond, theta, leaf, enlarge, precision, .. } = *options;
+        Chosen { order, lower_beyond, theta, leaf, enlarge, precision }
     }
 }
 
 impl Chosen {
     fn of(self, options: &FmmOptions) -> FmmOptions {
-        let Chosen { order, lower_beyond, theta, leaf, precision } = self;
-        FmmOptions { order, lower_beyond, theta, leaf, precision, ..options.clone() }
+        let Chosen { order, lower_beyond, theta, leaf, enlarge, precision } = self;
+        FmmOptions { order, lower_beyond, theta, leaf, enlarge, precision, ..options.clone() }
     }
 }
 
 impl Choice {
     fn bytes(&self) -> Vec<u8> {
         let (Choice::Run(chosen) | Choice::End(chosen)) = *self;
-        let Chosen { order, lower_beyond, theta, leaf, precision } = chosen;
+        let Chosen { order, lower_beyond, theta, leaf, enlarge, precision } = chosen;
         let mut bytes = Writer::default();
         bytes.u64(matches!(self, Choice::End(_)) as u64);
         bytes.u64s(&[order as u64, leaf as u64, (precision == Precision::F32) as u64]);
-        bytes.f64s(&[theta]);
+        bytes.f64s(&[theta, enlarge]);
         bytes.f64s(lower_beyond.as_slice());
         bytes.take()
     }
@@ -177,12 +178,13 @@ impl Choice {
     fn read(bytes: &[u8]) -> Result<Choice, RankError> {
         let mut bytes = Reader::new(bytes);
         let is_end = bytes.u64()? == 1;
-        let ([order, leaf, is_f32], [theta], lower) = (&bytes.u64s()?[..], &bytes.f64s()?[..], bytes.f64s()?) else {
+        let ([order, leaf, is_f32], [theta, enlarge], lower) = (&bytes.u64s()?[..], &bytes.f64s()?[..], bytes.f64s()?)
+        else {
             return Err(cut());
         };
         let precision = if *is_f32 == 1 { Precision::F32 } else { Precision::F64 };
         let (order, leaf, lower_beyond) = (*order as usize, *leaf as usize, lower.first().copied());
-        let chosen = Chosen { order, lower_beyond, theta: *theta, leaf, precision };
+        let chosen = Chosen { order, lower_beyond, theta: *theta, leaf, enlarge: *enlarge, precision };
         Ok(if is_end { Choice::End(chosen) } else { Choice::Run(chosen) })
     }
 }
@@ -193,7 +195,7 @@ mod tests {
 
     #[test]
     fn what_the_first_rank_chooses_is_read_by_the_others() {
-        let options = FmmOptions { order: 7, theta: 1.0 / 3.0, leaf: 91, ..FmmOptions::default() };
+        let options = FmmOptions { order: 7, theta: 1.0 / 3.0, leaf: 91, enlarge: 1.25, ..FmmOptions::default() };
         for lower_beyond in [None, Some(4.25)] {
             for precision in [Precision::F32, Precision::F64] {
                 let chosen = FmmOptions { lower_beyond, precision, ..options.clone() };

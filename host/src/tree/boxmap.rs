@@ -49,6 +49,27 @@ impl BoxMap {
         BoxMap { exact: map.is_exact(sets), ..map }
     }
 
+    /// The same with an edge that is so many times as long, and the lower corner at that of the points: a level has as many cells
+    /// across the points as suits them, not a power of two. A box that is tiny beside its place stays as it is.
+    pub fn enlarged(self, ends: Option<[[f64; 2]; 3]>, times: f64) -> BoxMap {
+        let Some(ends) = ends.filter(|_| times > 1.0 && self.rest == [0.0; 3]) else { return self };
+        let size = self.size * times;
+        // The room beside the points that the box has anyway.
+        let beside = self.size * 2f64.powi(-20);
+        let moved = |a: usize| {
+            let [low, high] = ends[a].map(|x| ldexp(x, -self.shift));
+            self.centre[a] + 0.5 * (size - beside - (high - low))
+        };
+        BoxMap { size, centre: [moved(0), moved(1), moved(2)], ..self }
+    }
+
+    /// The box of sources and targets without periods, so many times enlarged.
+    pub fn enlarged_over(sets: &[Columns], times: f64) -> BoxMap {
+        let ends = BoxMap::ends(sets);
+        let map = BoxMap::around(ends, None).enlarged(ends, times);
+        BoxMap { exact: map.is_exact(sets), ..map }
+    }
+
     /// The least and the greatest coordinates along each axis; none without points.
     pub fn ends(sets: &[Columns]) -> Option<[[f64; 2]; 3]> {
         let is_empty = sets.iter().all(|columns| columns[0].is_empty());
@@ -208,6 +229,30 @@ mod tests {
             assert!((at(0) + 0.5).abs() < 1e-6 && (at(1) - 0.5).abs() < 1e-6);
             assert!(BoxMap::grid(at(0)) >= -HALF && BoxMap::grid(at(1)) < HALF);
         }
+    }
+
+    #[test]
+    fn an_enlarged_box_begins_at_the_points() {
+        for (scale, depth) in [(1.0, 1.0), (1e300, 0.5), (1e-300, 0.0), (3.7, 1e-9)] {
+            let mut p = Particles::default();
+            p.push([-scale, 0.0, depth * scale], 2.0);
+            p.push([scale, scale, 0.0], -3.0);
+            let map = BoxMap::enlarged_over(&[p.columns()], 4.0 / 3.0);
+            let plain = BoxMap::new(p.columns());
+            assert_eq!(map.size, plain.size * (4.0 / 3.0));
+            let unit = |a: usize, x: f64| map.unit(a, map.scaled(x));
+            let along = [[-scale, scale], [0.0, scale], [0.0, depth * scale]];
+            for (a, [low, high]) in along.into_iter().enumerate() {
+                assert!(unit(a, low) > -0.5 && unit(a, low) + 0.5 < 1e-6, "{scale} {a}");
+                let extent = 0.75 * (high - low) / (2.0 * scale);
+                assert!((unit(a, high) - unit(a, low) - extent).abs() < 1e-6, "{scale} {a}");
+            }
+        }
+        // A box whose middle takes more than one number of f64 keeps it.
+        let mut p = Particles::default();
+        p.push([1.0, 1.0, 1.0], 1.0);
+        p.push([1.0 + f64::EPSILON, 1.0, 1.0], 1.0);
+        assert_eq!(BoxMap::enlarged_over(&[p.columns()], 1.5), BoxMap::new(p.columns()));
     }
 
     #[test]

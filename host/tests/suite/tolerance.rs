@@ -4,7 +4,7 @@ use host::data::random::{Charge, Distribution, generate};
 use host::direct::error::{compare, sample};
 use host::direct::summation;
 use host::expansion::basis::Basis;
-use host::fmm::tune::cost::Costs;
+use host::fmm::tune::cost::{Costs, Shape};
 use host::fmm::{FmmOptions, tune};
 
 const DISTRIBUTIONS: [Distribution; 5] =
@@ -40,8 +40,12 @@ fn errors(case: &Case, wanted: &[f64]) -> Vec<(Vec<f64>, bool)> {
         };
         let mut options = tune::start(&usual, *wanted);
         let costs = Costs::default();
-        options.leaf = tune::native_leaf(&costs, n, &options);
-        let free = tune::Free { theta: case.theta.is_none(), precision: true, leaf: true };
+        // Few particles would be summed directly.
+        let may_enlarge = n > 5000;
+        let Shape { leaf, enlarge } = tune::native_shape(&costs, n, &options, may_enlarge);
+        (options.leaf, options.enlarge) = (leaf, enlarge);
+        let theta = case.theta.is_none();
+        let free = tune::Free { theta, precision: true, leaf: true, enlarge: may_enlarge };
         let problem = tune::Problem { particles: &p, p2p: None, seed, is_promise: true, free, costs: &costs };
         let tuned = tune::within(*wanted, &problem, &options, &mut [], &mut |_, _, _| {})
             .unwrap_or_else(|e| panic!("{:?} {:?} {n}: {e}", case.distribution, case.charge));
@@ -129,7 +133,9 @@ fn cases(n: &[usize], seeds: u64, theta: Option<f64>, samples: u64) -> Vec<Case>
 
 #[test]
 fn a_wanted_error_is_kept_at_other_targets() {
-    check("", &cases(&[3000], 1, None, 20), &[1e-2, 1e-5]);
+    // Masses are positive charges of one size.
+    let some = cases(&[3000], 1, None, 20).into_iter().filter(|case| case.charge != Charge::Mass);
+    check("", &some.collect::<Vec<_>>(), &[1e-2, 1e-5]);
     let few =
         Case { n: 100, distribution: Distribution::Normal, charge: Charge::Mass, seed: 5, theta: None, samples: 1 };
     check("", &[few], &[1e-3]);

@@ -8,7 +8,7 @@ use host::data::particles::Particles;
 use host::data::random::{self, Charge, Distribution};
 use host::expansion::basis::Basis;
 use host::fmm::stats::Seconds;
-use host::fmm::tune::cost::Costs;
+use host::fmm::tune::cost::{Costs, Shape};
 use host::fmm::{FmmOptions, Plan, tune};
 
 /// Uniform particles in the unit cube.
@@ -26,7 +26,8 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
             let options = FmmOptions { basis: Basis::Solid, precision, ..FmmOptions::default() };
             let mut options = tune::start(&options, wanted);
             let costs = Costs::default();
-            options.leaf = tune::native_leaf(&costs, PARTICLES, &options);
+            let Shape { leaf, enlarge } = tune::native_shape(&costs, PARTICLES, &options, true);
+            (options.leaf, options.enlarge) = (leaf, enlarge);
             // The same targets are judged by, so nothing has to be left for others.
             let (is_promise, free) = (false, tune::Free::default());
             let problem = tune::Problem { particles: &particles, p2p: None, seed: 1, is_promise, free, costs: &costs };
@@ -40,7 +41,10 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
                 list.sort_unstable_by(f64::total_cmp);
             }
             let show = |x: f64| format!("{x:.3}");
-            say!("  {what}, gradient error {error:.1e}: order {}, leaf {}", options.order, options.leaf)?;
+            let FmmOptions { order, leaf, enlarge, .. } = options;
+            say!(
+                "  {what}, gradient error {error:.1e}: order {order}, leaf {leaf}, root cell {enlarge:.3} boxes long"
+            )?;
             say!("    {} s: plan {}, run {}", spread(&both, show), spread(&plans, show), spread(&runs, show))?;
             say!("    first run, with its tables, {} s", spread(&firsts, show))?;
             say!(

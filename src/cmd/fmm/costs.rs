@@ -145,13 +145,20 @@ fn table(kept: &Kept) -> String {
 const JMEM: u32 = 16_384;
 const LINE: f64 = 3e5;
 
-/// The leaf size that costs least for `n` particles; `board` is the kernel and the clock in MHz of one that runs on a board. The
-/// emulator and the simulation take what native code takes, so that the same sums can be compared.
-pub fn leaf(costs: &cost::Costs, args: &Args, options: &FmmOptions, board: Option<(&Graph, f64)>, n: usize) -> usize {
-    match board {
+/// The leaf size that costs least for `n` particles, and the edge of the root cell where the CPU runs all stages; `board` is the
+/// kernel and the clock in MHz of one that runs on a board. The emulator and the simulation take what native code takes, so that the
+/// same sums can be compared.
+pub fn shape(
+    costs: &cost::Costs,
+    args: &Args,
+    options: &FmmOptions,
+    (board, on_cpu): (Option<(&Graph, f64)>, bool),
+    n: usize,
+) -> cost::Shape {
+    let leaf = match board {
         // The leaf size says what is near.
         _ if options.near_only => LEAF,
-        None => tune::native_leaf(costs, n, options),
+        None => return tune::native_shape(costs, n, options, on_cpu),
         Some((p2p, mhz)) => {
             let layout = p2p.layout();
             let words = layout.i_words() + layout.j_words() + layout.result_words();
@@ -164,5 +171,6 @@ pub fn leaf(costs: &cost::Costs, args: &Args, options: &FmmOptions, board: Optio
             let FmmOptions { basis, order, precision, .. } = *options;
             costs.leaf_on(&line, &cost::Choice { n, basis, order, precision })
         }
-    }
+    };
+    cost::Shape { leaf, enlarge: 1.0 }
 }

@@ -13,6 +13,7 @@ use host::fmm::executor::Executor;
 use host::fmm::gpu::{Gpu, Share};
 use host::fmm::offload::Pipelines;
 use host::fmm::stats::Stats;
+use host::fmm::tune::cost;
 use host::fmm::{FmmError, FmmOptions};
 use host::job::{Backend, BackendError};
 use host::ranks::budget;
@@ -284,7 +285,9 @@ impl<'a> Job<'a> {
         if self.args.leaf.is_none() {
             let is_board = self.chosen.entry.needs == Needs::Device;
             let board = self.kernels.as_ref().filter(|_| is_board).map(|k| (&k.p2p, self.engine.clock.mhz));
-            options.leaf = costs::leaf(&self.known.costs, self.args, &options, board, n);
+            let on = (board, self.chosen.native && self.chosen.on_gpu.is_none());
+            let cost::Shape { leaf, enlarge } = costs::shape(&self.known.costs, self.args, &options, on, n);
+            (options.leaf, options.enlarge) = (leaf, enlarge);
         }
         Task { job: self, options, n }
     }

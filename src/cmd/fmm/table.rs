@@ -111,7 +111,10 @@ fn notes(s: &Stats) -> Vec<String> {
     }
     if s.leaf_by != LeafBy::Given {
         let by = if s.leaf_by == LeafBy::MeasuredCosts { "those measured here" } else { "built-in ones" };
-        out.push(format!("leaf size by the costs of the stages ({by})"));
+        let root = s.enlarge.map_or(String::new(), |times| {
+            format!(", and the edge of the root cell, {times:.3} times that of the particles' box")
+        });
+        out.push(format!("leaf size by the costs of the stages ({by}){root}"));
     }
     if let Some(change) = s.unsoftened.filter(|change| *change >= SOFT) {
         out.push(format!(
@@ -135,12 +138,15 @@ fn parts(budget: &Budget) -> Vec<Part> {
 /// Where more bits or orders would help.
 fn advice(budget: &Budget) -> String {
     let p = budget.gradient.as_ref().unwrap_or(&budget.potential);
-    let what = match p.largest {
-        Cause::Truncation => "the order limits it: an order more halves that part, about, and would give",
-        Cause::P2p => "spend bits on P2P: a fraction bit more would give",
-        Cause::M2l => "spend bits on M2L: a fraction bit more would give",
+    let of = if budget.gradient.is_some() { "gradient" } else { "potential" };
+    let (what, more) = match p.largest {
+        Cause::Truncation => {
+            (format!("the order limits the error of the {of}"), "an order more halves that part, about, and")
+        }
+        Cause::P2p => (format!("the error of the {of} comes from P2P: spend bits there"), "a fraction bit more"),
+        Cause::M2l => (format!("the error of the {of} comes from M2L: spend bits there"), "a fraction bit more"),
     };
-    format!("{what} {}", number(p.next))
+    format!("{what}; {more} would give {}", number(p.next))
 }
 
 /// Both as text.

@@ -159,6 +159,8 @@ impl Task<'_> {
             theta: args.theta.is_none(),
             precision: args.precision.is_none(),
             leaf: args.leaf.is_none() && self.native,
+            // A card runs P2P by a kernel.
+            enlarge: self.native && self.p2p.is_none(),
         };
         Ok(tune::Problem {
             particles: &self.input.particles,

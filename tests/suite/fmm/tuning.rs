@@ -9,15 +9,16 @@ fn a_wanted_error_is_kept() {
     for (words, wanted) in [
         ("--n 8000 --backend cpu", 1e-3),
         ("--n 8000 --backend cpu --charge positive", 1e-5),
-        ("--n 6000 --backend cpu --dist plummer", 1e-7),
+        ("--n 9000 --backend cpu --dist plummer", 1e-7),
         ("--n 4000 --dist sphere --leaf 40", 2e-3),
     ] {
         let s = stats(&p, &format!("{words} --tol {wanted:e} --check 1000"));
         assert!(error(&s) <= wanted && error(&s) > wanted / 20.0, "{words} {s}");
         let precision = if wanted > 4e-6 && words.contains("cpu") { "--precision f32" } else { "" };
         let native = if words.contains("cpu") { "--expansion solid" } else { "--expansion solid --m2l native" };
+        let root = s["enlarge"].as_f64().map_or(String::new(), |times| format!(" --enlarge {times:?}"));
         let (order, leaf) =
-            (&s["order"], if words.contains("leaf") { String::new() } else { format!("--leaf {}", s["leaf"]) });
+            (&s["order"], if words.contains("leaf") { String::new() } else { format!("--leaf {}{root}", s["leaf"]) });
         let lower = s["lower_beyond"].as_f64().map_or(String::new(), |d| format!("--lower-beyond {d}"));
         let again = stats(&p, &format!("{words} {native} {precision} --order {order} {lower} {leaf} --check 1000"));
         assert_eq!(error(&again), error(&s), "{words}");
@@ -54,7 +55,7 @@ fn measured_costs_choose_the_leaf_size_of_later_runs() {
         command.env("PAIRFORGE_CACHE", &cache);
         p.finish(command).expect(0)
     };
-    let words = "--n 300 --backend cpu --expansion solid --order 6 --json s.json";
+    let words = "--n 3000 --backend cpu --expansion solid --order 6 --json s.json";
     let by = |ended: Ended, wanted: &str| {
         assert!(
             (wanted == "built-in-costs") == ended.err.contains("not used") || ended.err.is_empty(),
@@ -86,13 +87,14 @@ fn measured_costs_choose_the_leaf_size_of_later_runs() {
     let pair = costs["costs"]["f64"]["pair"].as_f64().expect("seconds");
     costs["costs"]["f64"]["pair"] = (100.0 * pair).into();
     std::fs::write(&file, costs.to_string()).unwrap();
-    assert_eq!(by(run(words), "measured-costs"), 16);
+    let small = by(run(words), "measured-costs");
+    assert!((16..50).contains(&small), "{small}");
     // On ranks those of the first one's machine count.
-    assert_eq!(by(run(&format!("{words} --ranks 3")), "measured-costs"), 16);
+    assert_eq!(by(run(&format!("{words} --ranks 3")), "measured-costs"), small);
     if testkit::require("mpirun") {
         let cache = cache.display();
         let before = format!("[ \"$OMPI_COMM_WORLD_RANK\" = 1 ] || export PAIRFORGE_CACHE={cache}");
-        assert_eq!(by(super::ranks::mpi(&p, 2, &before, words).expect(0), "measured-costs"), 16);
+        assert_eq!(by(super::ranks::mpi(&p, 2, &before, words).expect(0), "measured-costs"), small);
     }
     for (text, why) in [
         (kept.replace("\"version\": 2", "\"version\": 0"), "another version"),
@@ -137,7 +139,7 @@ fn a_budget_says_which_stage_needs_bits() {
         assert_eq!(parts["largest"], largest, "{s}");
         assert_eq!((&parts["total"], &s["budget"]["samples"]), (&error["gradient_rel_l2"], &error["samples"]));
         assert!(["truncation", "p2p", "m2l"].iter().all(|key| number(key) <= number(largest)));
-        let advice = if largest == "p2p" { "spend bits on P2P" } else { "the order limits it" };
+        let advice = if largest == "p2p" { "comes from P2P: spend bits there" } else { "the order limits the error" };
         assert!(ended.out.contains("truncation  P2P formats") && ended.out.contains(advice), "{}", ended.out);
         // The page has the numbers of the terminal.
         let page = p.text("r.html");

@@ -200,15 +200,18 @@ impl<T: Real> Task<'_, T> {
                 let mut first = sources.mutual.start;
                 // Nothing stands there yet.
                 let is_first = V::LANES >= 16 && N == 3 && self.done == 0;
-                for (k, line) in sources.guarded_mutual.iter().enumerate() {
-                    both.add_all::<FORCES>(sources, charges, first..*line, is_first);
+                // The lines before each guarded one, and those behind the last: in one place, since all of this is inlined.
+                for k in 0..sources.guarded_mutual.len() + 1 {
+                    let guarded = sources.guarded_mutual.get(k);
+                    let end = if let Some(line) = guarded { *line } else { sources.mutual.end };
+                    both.add_all::<FORCES>(sources, charges, first..end, is_first);
+                    let Some(line) = guarded else { break };
                     if is_first {
                         both.clear(line - sources.mutual.start);
                     }
                     both.add_guarded::<FORCES>(sources, charges, *line, self.close.get_mut(k));
                     first = line + 1;
                 }
-                both.add_all::<FORCES>(sources, charges, first..sources.mutual.end, is_first);
                 if FORCES {
                     for k in 0..N {
                         for s in 0..K {

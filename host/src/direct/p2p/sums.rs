@@ -160,9 +160,11 @@ impl<V: Vector, const N: usize, const K: usize> Group<V, N, K> {
         let guarded = &sources.guarded;
         // SAFETY: as for the caller.
         unsafe {
-            self.add::<false>(sources, charges, 0..guarded.start);
-            self.add::<true>(sources, charges, guarded.clone());
-            self.add::<false>(sources, charges, guarded.end..sources.mutual.start);
+            // Each in one place, since all of this is inlined.
+            for (guarded, free) in [(0..0, 0..guarded.start), (guarded.clone(), guarded.end..sources.mutual.start)] {
+                self.add::<true>(sources, charges, guarded);
+                self.add::<false>(sources, charges, free);
+            }
         }
     }
 

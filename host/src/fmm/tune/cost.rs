@@ -57,6 +57,32 @@ pub struct Choice {
     pub precision: Precision,
 }
 
+/// A tree of least cost.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Shape {
+    pub leaf: usize,
+    /// As [`crate::fmm::FmmOptions::enlarge`].
+    pub enlarge: f64,
+}
+
+/// What a cell costs besides M2L, in pairs of P2P in f32: its place in the tree and in lists, M2M and L2L, and gathering the sources
+/// near it. Measured with uniform particles at order 6 in f32: with 8e4 of them 12 cells along an edge (46 particles in a cell) are
+/// faster than 14 and these than 16 (20 in a cell).
+const A_CELL: f64 = 6000.0;
+
+/// M2L of a level takes as long as with so many cells more, whose tables come from far away, and so does making them. Measured with
+/// uniform particles at order 6 in f32, 4 to 16 cells along an edge: 2.8 microseconds a cell and 0.9 ms a level.
+const A_LEVEL: f64 = 320.0;
+
+/// Where others cost about the same, a power of two of cells along an edge is taken: coarser levels have whole parents too.
+const OF_POWERS: f64 = 0.95;
+
+/// Direct sums, with an error far below what an order is taken for, are taken where they cost clearly less than the FMM.
+const OF_DIRECT: f64 = 0.75;
+
+/// Offsets of M2L that a level of three cells along an edge has, among all.
+const OF_THREE: f64 = 1.0 / 3.0;
+
 /// Pairs of cells of eight siblings that M2L takes.
 const FAR_CELLS: f64 = 8.0 * 189.0;
 
@@ -74,9 +100,11 @@ const OWN_TABLES: f64 = 13_000.0;
 /// Leaves are whole groups of so many lanes, as engines and vectors have them.
 const GROUP: f64 = 8.0;
 const LARGEST: f64 = 2048.0;
+const LEAST_IN_A_CELL: f64 = 6.0;
 
 impl Default for Costs {
-    /// Measured on one core of a Zen 5 with AVX-512.
+    /// Measured on one core of a Zen 5 with AVX-512; M2L of solid harmonics in f32 lies between this and what a Xeon with AVX-512
+    /// (Emerald Rapids) takes, where it costs 1.3 times as much beside P2P.
     fn default() -> Costs {
         let far = |cell: f64, product: f64| Far {
             cell: cell * 1e-9,
@@ -92,7 +120,7 @@ impl Default for Costs {
             f32: Native {
                 pair: 0.29e-9,
                 kernel_pair: 8e-9,
-                solid: far(8.0, 0.0055),
+                solid: far(9.0, 0.0063),
                 cartesian: far(8.0, 0.0275),
                 chebyshev: far(8.0, 0.0032),
             },
@@ -132,10 +160,69 @@ impl Costs {
     /// The particles up to which a leaf is not worth splitting: `sqrt(B / C)` with what M2L of a cell's children and P2P of a
     /// pair cost (Gumerov and Duraiswami, 2008).
     pub fn leaf(&self, choice: &Choice) -> usize {
-        let native = self.native(choice.precision);
-        let pair = if choice.basis == Basis::Chebyshev { native.kernel_pair } else { native.pair };
         let tables = if choice.basis == Basis::Chebyshev { OWN_TABLES } else { TABLES };
-        rounded(of_whole_levels(self.best(choice, pair), choice.n as f64, tables))
+        rounded(of_whole_levels(self.best(choice, self.pair(choice)), choice.n as f64, tables))
+    }
+
+    /// The leaf size and the edge of the root cell of least cost for native code without periods. A cell is worth splitting by the
+    /// same `sqrt(B / C)`; of uniform particles, all leaves are on one level, and hold as many as the root cell's edge makes them.
+    pub fn shape(&self, choice: &Choice) -> Shape {
+        let n = choice.n as f64;
+        let across = self.across(choice);
+        let worth = self.best(choice, self.pair(choice));
+        if across <= 2 {
+            return Shape { leaf: rounded(worth.max(n)), enlarge: 1.0 };
+        }
+        let cells = across.next_power_of_two();
+        // Nearly all cells are within four standard deviations.
+        let spread = |full: f64| 4.0 * full.sqrt();
+        let (full, coarser) = (n / (across as f64).powi(3), 8.0 * n / (across as f64).powi(3));
+        let least = full + spread(full);
+        let leaf = rounded(worth.min(coarser - spread(coarser)).max(least));
+        // Rounded up where less would split some of the cells.
+        let leaf = if (leaf as f64) < least { leaf + GROUP as usize } else { leaf };
+        Shape { leaf, enlarge: cells as f64 / across as f64 }
+    }
+
+    /// Along an edge of the particles' box the cells of least cost. More than two are even, so that their parents are whole.
+    fn across(&self, choice: &Choice) -> usize {
+        let n = choice.n as f64;
+        // Fewer in a cell than the least leaf would not split the level before.
+        let most = (n / LEAST_IN_A_CELL).cbrt() as usize;
+        let cost = |across: &usize| {
+            let along = *across as f64;
+            // Neighbours along an axis, of which the outer cells have two.
+            let near = if *across <= 2 { along } else { 3.0 - 2.0 / along };
+            let cost = n * n * (near / along).powi(3) * self.pair(choice) + self.cells(choice, *across);
+            match across {
+                1 | 2 => cost / OF_DIRECT,
+                _ if across.is_power_of_two() => OF_POWERS * cost,
+                _ => cost,
+            }
+        };
+        let candidates = [1, 2].into_iter().chain((4..=most).step_by(2));
+        candidates.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(1)
+    }
+
+    /// What the cells of all levels cost where leaves are so many along an edge.
+    fn cells(&self, choice: &Choice, across: usize) -> f64 {
+        let m2l = FAR_CELLS / 8.0 * self.native(choice.precision).far(choice.basis).m2l(choice.basis, choice.order);
+        // Other tables of each level, made from the kernel, cost more to make than to read.
+        let of_a_level = if choice.basis == Basis::Chebyshev { OWN_TABLES } else { A_LEVEL };
+        let (mut all, mut along) = (if across > 2 { m2l * A_LEVEL } else { 0.0 }, across);
+        while along > 2 {
+            let tables = of_a_level * if along == 3 { OF_THREE } else { 1.0 };
+            // Lanes of vectors are parents, which take as long where some of their children are not there.
+            let cells = 8.0 * (along.div_ceil(2) as f64).powi(3);
+            all += m2l * (cells + tables) + A_CELL * self.f32.pair * cells;
+            along = along.div_ceil(2);
+        }
+        all
+    }
+
+    fn pair(&self, choice: &Choice) -> f64 {
+        let native = self.native(choice.precision);
+        if choice.basis == Basis::Chebyshev { native.kernel_pair } else { native.pair }
     }
 
     /// The same with P2P on a board: for a particle it takes what its line does, until the pairs of larger leaves take longer. The
@@ -243,6 +330,36 @@ mod tests {
                 assert!((size - full).abs() > 4.0 * full.sqrt() - 4.1 || size <= 16.0, "{n}: {size} beside {full}");
             }
         }
+    }
+
+    #[test]
+    fn cells_of_uniform_particles_hold_what_costs_least() {
+        let costs = Costs::default();
+        let shape = |n, order, precision| costs.shape(&Choice { n, basis: Basis::Solid, order, precision });
+        // Direct sums cost less than the tables of a far field.
+        for n in [0, 1, 2, 8, 100, 1500] {
+            let Shape { leaf, enlarge } = shape(n, 6, Precision::F32);
+            assert!(leaf >= n && enlarge == 1.0, "{n}: {leaf} {enlarge}");
+        }
+        for n in (5000..3_000_000).step_by(77_777) {
+            for (order, precision) in [(3, Precision::F32), (6, Precision::F32), (14, Precision::F64)] {
+                let Shape { leaf, enlarge } = shape(n, order, precision);
+                assert!((1.0..2.0).contains(&enlarge), "{n}: {enlarge}");
+                // The first level whose cells are leaves: all of them are, and none before.
+                let in_a_cell = |level: i32| n as f64 * (enlarge / 2f64.powi(level)).powi(3);
+                let level = (0..20).find(|level| in_a_cell(*level) <= leaf as f64).expect("there is one");
+                let (full, coarser) = (in_a_cell(level), in_a_cell(level - 1));
+                let far = |x: f64| (x - leaf as f64).abs() > 3.0 * x.sqrt();
+                assert!(level < 2 || far(full) && far(coarser), "{n} {order}: {leaf} beside {full} and {coarser}");
+                // The cells along an edge are even and whole.
+                let across = 2f64.powi(level) / enlarge;
+                assert!(level < 2 || (0.5 * across).fract() < 1e-9, "{n} {order}: {across}");
+            }
+        }
+        // Between powers of two: measured, see `A_CELL` and docs/benchmarks.md.
+        assert_eq!(shape(10_000, 6, Precision::F32).enlarge, 8.0 / 6.0);
+        assert_eq!(shape(1_000_000, 6, Precision::F32).enlarge, 1.0);
+        assert_eq!(shape(1_000_000, 14, Precision::F64).enlarge, 32.0 / 28.0);
     }
 
     #[test]

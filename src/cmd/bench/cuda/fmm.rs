@@ -13,7 +13,8 @@ use host::expansion::basis::Basis;
 use host::fmm::executor::Executor;
 use host::fmm::gpu::Gpu;
 use host::fmm::stats::Seconds;
-use host::fmm::tune::{cost::Costs, native_leaf};
+use host::fmm::tune::cost::{Costs, Shape};
+use host::fmm::tune::native_shape;
 use host::fmm::{FmmOptions, Plan, Precision, Solution, Solutions};
 use serde::Serialize;
 use std::time::Instant;
@@ -160,8 +161,9 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
 fn row(bench: &mut Bench, gpu: &mut Gpu, n: usize) -> Result<Row, Failure> {
     let particles = random::generate(n, Distribution::Uniform, Charge::Positive, 1);
     let options = FmmOptions { order: ORDER, basis: Basis::Solid, precision: Precision::F32, ..FmmOptions::default() };
-    let cpu_leaf = native_leaf(&Costs::default(), n, &options);
-    let [cpu_seconds, _] = planned(bench, &particles, &FmmOptions { leaf: cpu_leaf, ..options.clone() }, None)?;
+    let Shape { leaf: cpu_leaf, enlarge } = native_shape(&Costs::default(), n, &options, true);
+    let on_cpu = FmmOptions { leaf: cpu_leaf, enlarge, ..options.clone() };
+    let [cpu_seconds, _] = planned(bench, &particles, &on_cpu, None)?;
     let (mut mixed_leaf, mut mixed) = (LEAF, [f64::MAX; 2]);
     for leaf in LEAVES {
         let found = planned(bench, &particles, &FmmOptions { leaf, ..options.clone() }, Some(gpu))?;
