@@ -130,7 +130,7 @@ fn an_enlarged_root_cell_changes_results_by_truncation_alone() {
         [&mut p.x, &mut p.y, &mut p.z].into_iter().flatten().for_each(|x| *x *= scale);
         p
     };
-    let sets = [flat(1.0), flat(1e150), flat(1e-130), generate(2000, Distribution::Plummer, Charge::Positive, 4)];
+    let sets = [flat(1.0), flat(1e60), flat(1e-60), generate(2000, Distribution::Plummer, Charge::Positive, 4)];
     let beside = generate(300, Distribution::Uniform, Charge::Positive, 5);
     for (k, p) in sets.iter().enumerate() {
         let apart = (k == 3).then_some(beside.columns());
