@@ -87,10 +87,7 @@ pub enum FmmError {
 impl FmmOptions {
     /// The root cell over points, with periodic boundaries a period.
     pub fn root(&self, sets: &[Columns]) -> BoxMap {
-        match &self.periodic {
-            Some(periodic) => BoxMap::with_period(sets, Some(periodic)),
-            None => BoxMap::enlarged_over(sets, self.enlarge),
-        }
+        BoxMap::root(sets, self.periodic.as_ref(), self.enlarge)
     }
 
     /// Says which option is out of its range.

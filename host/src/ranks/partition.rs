@@ -48,8 +48,7 @@ pub fn common_box(
     if let (Some(ends), Some(periodic)) = (ends, periodic) {
         check_ends(ends, periodic)?;
     }
-    let map = BoxMap::around(ends, periodic);
-    let mut map = if periodic.is_none() { map.enlarged(ends, enlarge) } else { map };
+    let mut map = BoxMap::around(ends, periodic).enlarged(ends, enlarge);
     let exact = gather_u64(comm, &[map.is_exact(sets) as u64])?;
     map.exact = exact.iter().all(|one| one[0] == 1);
     Ok(map)

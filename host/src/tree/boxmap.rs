@@ -45,7 +45,13 @@ impl BoxMap {
 
     /// The same with periodic boundaries: an edge is a period. Along a periodic axis the middle is 0.
     pub fn with_period(sets: &[Columns], periodic: Option<&Periodic>) -> BoxMap {
-        let map = BoxMap::around(BoxMap::ends(sets), periodic);
+        BoxMap::root(sets, periodic, 1.0)
+    }
+
+    /// The same, so many times enlarged, which goes without periods alone.
+    pub fn root(sets: &[Columns], periodic: Option<&Periodic>, enlarge: f64) -> BoxMap {
+        let ends = BoxMap::ends(sets);
+        let map = BoxMap::around(ends, periodic).enlarged(ends, enlarge);
         BoxMap { exact: map.is_exact(sets), ..map }
     }
 
@@ -61,13 +67,6 @@ impl BoxMap {
             self.centre[a] + 0.5 * (size - beside - (high - low))
         };
         BoxMap { size, centre: [moved(0), moved(1), moved(2)], ..self }
-    }
-
-    /// The box of sources and targets without periods, so many times enlarged.
-    pub fn enlarged_over(sets: &[Columns], times: f64) -> BoxMap {
-        let ends = BoxMap::ends(sets);
-        let map = BoxMap::around(ends, None).enlarged(ends, times);
-        BoxMap { exact: map.is_exact(sets), ..map }
     }
 
     /// The least and the greatest coordinates along each axis; none without points.
@@ -237,7 +236,7 @@ mod tests {
             let mut p = Particles::default();
             p.push([-scale, 0.0, depth * scale], 2.0);
             p.push([scale, scale, 0.0], -3.0);
-            let map = BoxMap::enlarged_over(&[p.columns()], 4.0 / 3.0);
+            let map = BoxMap::root(&[p.columns()], None, 4.0 / 3.0);
             let plain = BoxMap::new(p.columns());
             assert_eq!(map.size, plain.size * (4.0 / 3.0));
             let unit = |a: usize, x: f64| map.unit(a, map.scaled(x));
@@ -252,7 +251,7 @@ mod tests {
         let mut p = Particles::default();
         p.push([1.0, 1.0, 1.0], 1.0);
         p.push([1.0 + f64::EPSILON, 1.0, 1.0], 1.0);
-        assert_eq!(BoxMap::enlarged_over(&[p.columns()], 1.5), BoxMap::new(p.columns()));
+        assert_eq!(BoxMap::root(&[p.columns()], None, 1.5), BoxMap::new(p.columns()));
     }
 
     #[test]

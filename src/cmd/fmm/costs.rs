@@ -146,8 +146,7 @@ const JMEM: u32 = 16_384;
 const LINE: f64 = 3e5;
 
 /// The leaf size that costs least for `n` particles, and the edge of the root cell where the CPU runs all stages; `board` is the
-/// kernel and the clock in MHz of one that runs on a board. The emulator and the simulation take what native code takes, so that the
-/// same sums can be compared.
+/// kernel and the clock in MHz of one that runs on a board. The emulator and the simulation take the leaf size of native code.
 pub fn shape(
     costs: &cost::Costs,
     args: &Args,

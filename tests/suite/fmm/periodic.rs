@@ -63,6 +63,7 @@ fn forces_that_cancel_have_errors_too() {
     p.write("salt.csv", "x,y,z,q\n".to_string() + &(0..64).map(ion).collect::<String>());
     for words in [
         "--n 1 --seed 9",
+        "--n 1 --seed 9 --p2p p2p_yukawa --param kappa=1",
         "--n 1 --seed 9 --p2p p2p_yukawa --param kappa=10",
         "--particles salt.csv --expansion solid",
         "--particles salt.csv --p2p p2p_yukawa --param kappa=3",

@@ -164,7 +164,7 @@ impl Costs {
         rounded(of_whole_levels(self.best(choice, self.pair(choice)), choice.n as f64, tables))
     }
 
-    /// The leaf size and the edge of the root cell of least cost for native code without periods. A cell is worth splitting by the
+    /// The leaf size and the edge of the root cell of least cost for native code of 1/r without periods. A cell is worth splitting by the
     /// same `sqrt(B / C)`; of uniform particles, all leaves are on one level, and hold as many as the root cell's edge makes them.
     pub fn shape(&self, choice: &Choice) -> Shape {
         let n = choice.n as f64;
@@ -207,11 +207,9 @@ impl Costs {
     /// What the cells of all levels cost where leaves are so many along an edge.
     fn cells(&self, choice: &Choice, across: usize) -> f64 {
         let m2l = FAR_CELLS / 8.0 * self.native(choice.precision).far(choice.basis).m2l(choice.basis, choice.order);
-        // Other tables of each level, made from the kernel, cost more to make than to read.
-        let of_a_level = if choice.basis == Basis::Chebyshev { OWN_TABLES } else { A_LEVEL };
         let (mut all, mut along) = (if across > 2 { m2l * A_LEVEL } else { 0.0 }, across);
         while along > 2 {
-            let tables = of_a_level * if along == 3 { OF_THREE } else { 1.0 };
+            let tables = A_LEVEL * if along == 3 { OF_THREE } else { 1.0 };
             // Lanes of vectors are parents, which take as long where some of their children are not there.
             let cells = 8.0 * (along.div_ceil(2) as f64).powi(3);
             all += m2l * (cells + tables) + A_CELL * self.f32.pair * cells;
