@@ -4,11 +4,31 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-found=$(mktemp)
-trap 'rm -f "$found"' EXIT
-scripts/tools.sh >"$found" &
+BESIDE=$(mktemp -d)
+export BESIDE
+end() {
+    for pid in "$BESIDE"/*.pid; do
+        [ ! -e "$pid" ] || kill -- "-$(cat "$pid")" 2>/dev/null || true
+    done
+    rm -rf "$BESIDE"
+}
+trap end EXIT
+trap 'exit 1' INT TERM
+
+scripts/tools.sh >"$BESIDE/found" &
 cargo test --workspace --locked --no-run || { wait; exit 1; }
 wait $! || exit 1
-# Some tests wait most of their time: for boards that fall silent, cables that are pulled, ranks that end.
-export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) + 2))}
-PATH="$PATH:$(cat "$found")" cargo test --workspace --locked
+# Some of the command's tests wait most of their time.
+cores=$(nproc)
+export RUST_TEST_THREADS_BESIDE=${RUST_TEST_THREADS:-$((cores + 2))}
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$cores}
+export PATH="$PATH:$(cat "$BESIDE/found")"
+passed=true
+cargo test --workspace --locked --config "target.'cfg(all())'.runner = ['$PWD/scripts/runner.sh']" || passed=false
+for pid in "$BESIDE"/*.pid; do
+    [ -e "$pid" ] || continue
+    tail --pid="$(cat "$pid")" -f /dev/null
+    cat "${pid%.pid}.out"
+    [ -e "${pid%.pid}.passed" ] || passed=false
+done
+$passed

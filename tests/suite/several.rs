@@ -152,15 +152,17 @@ fn two_folded_kernels_share_a_simulated_board() {
         (2.into(), 3.into(), 2.into(), 1.into())
     );
     assert_eq!((of(1, "kernel"), &manifest["top"]), ("second".into(), &"first_engines".into()));
-    // One by the line and the other by the network.
-    let words = ["ulx3s d --fault drop:2e-4 --fault flip:2e-5", "colorlight-i9 d --ethernet --words --fault drop:0.01"];
+    // One by the line, which is slow to simulate if bytes are sent again, and the other by a bad network.
+    let faults = "--fault drop:0.02 --fault swap:0.02 --fault flip:0.02";
+    let words = ["ulx3s d".to_string(), format!("colorlight-i9 d --ethernet --words {faults}")];
     for ((kernel, name), words) in KERNELS.into_iter().zip(["a", "b"]).zip(words) {
-        let board = Simulated::start(&place, name, words);
+        let board = Simulated::start(&place, name, &words);
         run_on(&place, kernel, "emulator", "wanted.csv").expect(0);
         run_on(&place, kernel, &format!("board:{}", board.port), "found.csv").expect(0);
         assert_eq!(place.text("found.csv"), place.text("wanted.csv"), "{} by {words}", kernel.0);
         let saw = board.end(&place, name);
         assert_eq!((&saw["kernel"], &saw["pipelines"]), (&"first, second".into(), &3.into()));
+        assert_eq!(saw["injected"].as_u64() > Some(0), words.contains("--fault"), "{saw}");
         std::fs::remove_file(place.path(&format!("{name}.port"))).unwrap();
     }
 }

@@ -52,8 +52,7 @@ fn the_check_is_an_ewald_sum_for_all_axes() {
 }
 
 /// Where forces cancel, as in a crystal and of one particle alone, a wanted error is that of the potential over the period.
-#[test]
-fn forces_that_cancel_have_errors_too() {
+fn forces_cancel(problems: &[&str]) {
     let p = Place::new();
     let ion = |k: usize| {
         let at = [k % 4, k / 4 % 4, k / 16];
@@ -61,13 +60,7 @@ fn forces_that_cancel_have_errors_too() {
         format!("{x},{y},{z},{}\n", if at.iter().sum::<usize>() % 2 == 0 { 1 } else { -1 })
     };
     p.write("salt.csv", "x,y,z,q\n".to_string() + &(0..64).map(ion).collect::<String>());
-    for words in [
-        "--n 1 --seed 9",
-        "--n 1 --seed 9 --p2p p2p_yukawa --param kappa=1",
-        "--n 1 --seed 9 --p2p p2p_yukawa --param kappa=10",
-        "--particles salt.csv --expansion solid",
-        "--particles salt.csv --p2p p2p_yukawa --param kappa=3",
-    ] {
+    for words in problems {
         let words = format!("{words} --backend cpu --periodic 1");
         let errors = [&stats(&p, &format!("{words} --order 4 --check 64")), &stats(&p, &format!("{words} --tol 1e-4"))];
         let [plain, tuned] = errors.map(|stats| {
@@ -79,6 +72,20 @@ fn forces_that_cancel_have_errors_too() {
     let said = run(&p, "--particles salt.csv --periodic 1 --check 9 --report r.html").out + &p.text("r.html");
     assert_eq!(said.matches("gradients vanish; their errors are relative to").count(), 2, "{said}");
     assert!(stats(&p, "--n 300 --periodic 1 --check 100")["error"]["gradient_vanishes"].is_null());
+}
+
+#[test]
+fn forces_that_cancel_have_errors_too() {
+    let of_a_kernel = "--n 1 --seed 9 --p2p p2p_yukawa --param kappa=10";
+    forces_cancel(&["--n 1 --seed 9", of_a_kernel, "--particles salt.csv --expansion solid"]);
+}
+
+/// Kernels that reach farther, whose far images take longer.
+#[test]
+#[ignore = "a proof in depth"]
+fn forces_of_kernels_that_reach_far_cancel_too() {
+    let salt = "--particles salt.csv --p2p p2p_yukawa --param kappa=3";
+    forces_cancel(&["--n 1 --seed 9 --p2p p2p_yukawa --param kappa=1", salt]);
 }
 
 #[test]
