@@ -14,6 +14,7 @@ mod mpi;
 mod native;
 mod power;
 mod ranks;
+mod scaling;
 mod schedule;
 
 use crate::failure::Failure;
@@ -106,6 +107,11 @@ static BENCHES: &[Bench] = &[
         name: "fmm",
         what: "seconds of a native FMM of 1e6 particles at three accuracies",
         run: |a| native::run(a.repeat),
+    },
+    Bench {
+        name: "scaling",
+        what: "seconds of a native FMM of 1e4 to 1.6e7 particles, and the line through them",
+        run: |a| scaling::run(a.repeat),
     },
     Bench {
         name: "backends",

@@ -146,7 +146,7 @@ pub struct Args {
 const NATIVE: &str = "native";
 
 /// What an FMM takes at least for each particle: itself, its place in the tree, its potential and gradient.
-const BYTES_A_PARTICLE: u64 = 200;
+pub const BYTES_A_PARTICLE: u64 = 200;
 
 /// clap's view of an enumeration of `host`.
 macro_rules! choice {
