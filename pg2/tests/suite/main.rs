@@ -1,5 +1,6 @@
 //! Tests of the language and of the compiler's passes: one module a subject.
 
+mod areas;
 mod branches;
 mod cascades;
 mod cases;
@@ -8,6 +9,7 @@ mod diagnostics;
 mod documents;
 mod evaluated;
 mod explaining;
+mod formatting;
 mod functions;
 mod graphs;
 mod hostile;
@@ -25,4 +27,5 @@ mod remedies;
 mod rules;
 mod scheduling;
 mod simplifying;
+mod varying;
 mod warnings;

@@ -43,23 +43,3 @@ fn broken_text_is_not_formatted() {
     assert_eq!(formatted(""), "");
     assert_eq!(formatted("\n\n  // only this"), "// only this\n");
 }
-
-/// Formatting changes no graph of a shipped kernel, however its blanks and line ends lie.
-#[test]
-fn shipped_kernels_keep_their_graphs() {
-    for kernel in crate::kernels::KERNELS {
-        let graph = |text: &str| crate::compile(kernel.name, text).map(|c| c.graph.canonical()).map_err(|e| e.len());
-        let want = graph(kernel.text).expect("shipped kernels compile");
-        let out = formatted(kernel.text);
-        assert_eq!(graph(&out).as_ref(), Ok(&want), "{}", kernel.name);
-        let wide = kernel.text.replace(' ', "  ").replace('\n', "\r\n");
-        assert_eq!(graph(&formatted(&wide)).as_ref(), Ok(&want), "{}", kernel.name);
-        let bare: String = kernel
-            .text
-            .lines()
-            .filter(|l| !l.starts_with("/*"))
-            .map(|l| l.split("//").next().unwrap_or("").to_string() + "\n")
-            .collect();
-        assert_eq!(formatted(&bare.replace(' ', "\t ")), formatted(&bare), "{}", kernel.name);
-    }
-}

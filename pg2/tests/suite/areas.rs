@@ -1,0 +1,43 @@
+//! What an engine is estimated to take, beside what a tool mapped.
+
+use hdl::circuit::target::{Clock, target};
+use hdl::engine::Config;
+use pg2::backend::build::build_folded;
+use pg2::report::area::engine;
+
+/// Kernels in an engine of the iCEBreaker with its interval and words of j memory; cells and memories as yosys 0.70 mapped the whole
+/// design. Cells are tables, flip-flops without a table of their own, and .31 for each step of a carry chain, which is what nextpnr
+/// made of those that it placed.
+const MAPPED: [(&str, u32, u32, u64, u64); 7] = [
+    ("p2p_small", 1, 1024, 4_371, 27),
+    ("p2p_small", 8, 64, 3_906, 25),
+    ("p2p_paper", 8, 64, 4_578, 33),
+    ("p2p", 16, 64, 6_623, 32),
+    ("p2p", 32, 64, 5_077, 29),
+    ("gravity", 32, 64, 5_368, 29),
+    ("nearest", 32, 64, 4_246, 30),
+];
+
+#[test]
+fn the_estimate_for_ice40_is_near_what_was_mapped() {
+    let clock = Clock { target: target("ice40").expect("a target"), mhz: 12.0, blocks: Some(8) };
+    for (kernel, ii, words, cells, memories) in MAPPED {
+        let text = pg2::kernels::KERNELS.iter().find(|k| k.name == kernel).expect("a shipped kernel").text;
+        let graph = pg2::compile(kernel, text).expect("it compiles").graph;
+        let built = build_folded(&graph, (clock, ii), "", Vec::new());
+        let layout = built.graph.layout();
+        let config = Config {
+            jmem_records: words / layout.j_words(),
+            pipelines: 1,
+            groups: 1,
+            i_banks: 1,
+            segments: 128,
+            ii,
+            ..Config::usual(layout, built.schedule.depth)
+        };
+        let area = engine(&built, &config);
+        let off = area.cells() as f64 / cells as f64 - 1.0;
+        assert!(off.abs() < 0.08, "{kernel} --ii {ii}: {} of {cells} cells, {off:.3} off", area.cells());
+        assert!(area.memories.abs_diff(memories) <= 2, "{kernel} --ii {ii}: {} of {memories}", area.memories);
+    }
+}
