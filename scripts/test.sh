@@ -27,7 +27,10 @@ passed=true
 cargo test --workspace --locked --config "target.'cfg(all())'.runner = ['$PWD/scripts/runner.sh']" || passed=false
 for pid in "$BESIDE"/*.pid; do
     [ -e "$pid" ] || continue
-    tail --pid="$(cat "$pid")" -f /dev/null
+    # Not in the foreground, where a signal to this script would wait for it.
+    tail --pid="$(cat "$pid")" -f /dev/null &
+    wait $!
+    rm "$pid"
     cat "${pid%.pid}.out"
     [ -e "${pid%.pid}.passed" ] || passed=false
 done

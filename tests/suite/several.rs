@@ -137,8 +137,8 @@ fn a_pulled_cable_ends_an_fmm_with_a_sentence() {
     told(format!("board:udp:{}", udp.address), "no longer answers; check cable and power");
 }
 
-#[test]
-fn two_folded_kernels_share_a_simulated_board() {
+/// Two folded kernels on boards, the first one by a serial line and the second one by the network.
+fn share_a_simulated_board(on_line: &str, on_network: &str) {
     if !has_verilator() {
         return;
     }
@@ -152,9 +152,7 @@ fn two_folded_kernels_share_a_simulated_board() {
         (2.into(), 3.into(), 2.into(), 1.into())
     );
     assert_eq!((of(1, "kernel"), &manifest["top"]), ("second".into(), &"first_engines".into()));
-    // One by the line, which is slow to simulate if bytes are sent again, and the other by a bad network.
-    let faults = "--fault drop:0.02 --fault swap:0.02 --fault flip:0.02";
-    let words = ["ulx3s d".to_string(), format!("colorlight-i9 d --ethernet --words {faults}")];
+    let words = [format!("ulx3s d {on_line}"), format!("colorlight-i9 d --ethernet --words {on_network}")];
     for ((kernel, name), words) in KERNELS.into_iter().zip(["a", "b"]).zip(words) {
         let board = Simulated::start(&place, name, &words);
         run_on(&place, kernel, "emulator", "wanted.csv").expect(0);
@@ -165,6 +163,18 @@ fn two_folded_kernels_share_a_simulated_board() {
         assert_eq!(saw["injected"].as_u64() > Some(0), words.contains("--fault"), "{saw}");
         std::fs::remove_file(place.path(&format!("{name}.port"))).unwrap();
     }
+}
+
+#[test]
+fn two_folded_kernels_share_a_simulated_board() {
+    share_a_simulated_board("", "--fault drop:0.02 --fault swap:0.02 --fault flip:0.02");
+}
+
+/// A line is slow to simulate where bytes are sent again.
+#[test]
+#[ignore = "a proof in depth"]
+fn two_folded_kernels_share_a_simulated_board_at_a_bad_line() {
+    share_a_simulated_board("--fault drop:2e-4 --fault flip:2e-5", "--fault drop:0.01");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::syntax::lex::{Token, TokenKind, lex};
 use line::Line;
 
 /// Lines longer than this are broken where an operator or a comma allows it.
-const WIDTH: usize = 110;
+pub const WIDTH: usize = 110;
 /// Names longer than this are neither padded nor do they push the `=` of their neighbours away.
 const ALIGNED_NAME: usize = 16;
 
@@ -171,6 +171,3 @@ fn comment_columns(block: &[Line], texts: &[String]) -> Vec<usize> {
 fn width(text: &str) -> usize {
     text.chars().count()
 }
-
-#[cfg(test)]
-mod tests;
