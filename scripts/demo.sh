@@ -30,6 +30,9 @@ say "FMM of 1e4 particles, P2P and M2L in cycle simulation"
 "$pairforge" fmm --n 10000 --backend cycle --stream 64 --check 1000 --json "$out/fmm_cycle.json" --report "$out/fmm_cycle.html"
 
 say "FMM of 1e5 particles, P2P and M2L in the bit-exact emulator"
-"$pairforge" fmm --n 100000 --backend emulator --check 1000 --json "$out/fmm.json" --report "$out/fmm.html"
+"$pairforge" fmm --n 100000 --backend emulator --check 1000 --json "$out/fmm_emulator.json" --report "$out/fmm_emulator.html"
+
+say "FMM of 1e5 particles, natively on the CPU"
+"$pairforge" fmm --n 100000 --check 1000 --json "$out/fmm.json" --report "$out/fmm.html"
 
 say "Designs, statistics and reports are in $out"

@@ -102,7 +102,10 @@ impl Needs {
     }
 }
 
-/// Every backend; the first is the default.
+/// The backend that runs an FMM where nobody chooses one.
+pub static FMM_DEFAULT: &Entry = &cpu::ENTRY;
+
+/// Every backend; the first is the default for a kernel.
 pub static BACKENDS: &[Entry] = &[emulator::ENTRY, cycle::ENTRY, cpu::ENTRY, cuda::NATIVE, cuda::EXACT, board::ENTRY];
 
 impl Entry {

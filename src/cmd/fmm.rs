@@ -14,10 +14,11 @@ mod table;
 mod task;
 
 use crate::failure::Failure;
+use crate::output;
 use crate::progress::Progress;
 use clap::ValueEnum;
 use engine::EngineArgs;
-use host::backends::{self, BACKENDS, Entry, Needs};
+use host::backends::{self, BACKENDS, Entry, FMM_DEFAULT, Needs};
 use host::data::problem::Geometry;
 use host::data::random::{Charge, Distribution};
 use host::expansion::basis::Basis;
@@ -60,14 +61,15 @@ pub struct Args {
     /// Write the particles (.csv, or .npy by its ending)
     #[arg(long, value_name = "FILE")]
     save_particles: Option<PathBuf>,
-    /// Where P2P and M2L run (see `pairforge list backends`)
-    #[arg(long, value_name = "B", default_value = BACKENDS[0].name)]
-    backend: String,
-    /// P2P kernel: a file or a shipped kernel [default: p2p; on backend cpu native code]
+    /// Where P2P and M2L run: natively on `cpu` or `cuda`, or by pipelines (see `pairforge list backends`) [default: cpu]
+    #[arg(long, value_name = "B")]
+    backend: Option<String>,
+    /// P2P kernel: a file or a shipped kernel, which backend cpu runs by what it means in real numbers [default: native code; on
+    /// pipelines p2p]
     #[arg(long, value_name = "FILE.pg2")]
     p2p: Option<String>,
-    /// M2L kernel of the order, or `native` for native code beside P2P on a backend [default: the generated one; on backend
-    /// cpu native code]
+    /// M2L kernel of the order, or `native` for native code beside P2P on pipelines [default: native code; on pipelines the
+    /// generated one]
     #[arg(long, value_name = "FILE.pg2")]
     m2l: Option<String>,
     /// Where the stages besides P2P run on backend cuda [default: gpu where it takes the problem, else cpu]
@@ -95,7 +97,8 @@ pub struct Args {
     /// Measure what the stages cost on this machine, show it, and keep it for the leaf sizes of later runs
     #[arg(long, conflicts_with_all = ["tol", "order", "leaf", "particles", "check", "output", "json", "report", "budget", "predict"])]
     tune: bool,
-    /// Basis of the expansions [default: cartesian, solid for --tol and on a GPU, chebyshev for a P2P kernel that is not 1/r]
+    /// Basis of the expansions [default: solid for native code without --order, for --tol and on a GPU, else cartesian; chebyshev
+    /// for a P2P kernel that is not 1/r]
     #[arg(long, value_enum)]
     expansion: Option<BasisArg>,
     /// Arithmetic of native code [default: f64, or what --tol needs]
@@ -201,6 +204,27 @@ pub(super) fn param(text: &str) -> Result<(String, f64), String> {
     }
 }
 
+impl Args {
+    fn backend(&self) -> &str {
+        self.backend.as_deref().unwrap_or(FMM_DEFAULT.name)
+    }
+
+    fn has_m2l_kernel(&self) -> bool {
+        self.m2l.as_deref().is_some_and(|m| m != NATIVE)
+    }
+
+    /// Says what runs an M2L kernel where nobody has chosen that: those who name one think of pipelines.
+    fn tell_of_kernels(&self) {
+        if self.backend.is_none() && self.predict.predict.is_none() && self.has_m2l_kernel() {
+            let (here, pipelines) = (FMM_DEFAULT.name, BACKENDS[0].name);
+            output::tell(&format!(
+                "note: kernels run on backend {here} by what they mean in real numbers; --backend {pipelines} gives the bits of their \
+                 pipelines\n"
+            ));
+        }
+    }
+}
+
 /// Who runs the stages, and with which options.
 struct Chosen<'a> {
     entry: &'static Entry,
@@ -215,16 +239,16 @@ struct Chosen<'a> {
 
 impl Chosen<'_> {
     fn new(args: &Args) -> Result<Chosen<'_>, Failure> {
-        let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
+        let (entry, place) = backends::find(args.backend()).map_err(|e| Failure::Usage(e.to_string()))?;
         if args.predict.predict.is_none() {
-            args.engine.fold.check(entry)?;
+            args.engine.check(entry, args.report.is_some())?;
         }
         let on_gpu = kernels::on_gpu(entry, args)?;
         if args.gpus.is_some_and(|count| count > 1) && on_gpu.is_none() {
             return Err(Failure::Usage("--gpus shares out native code on GPUs; take it with --backend cuda".into()));
         }
         // A kernel that is named is run, on the CPU by its real-number meaning.
-        let is_plain = args.p2p.is_none() && args.m2l.is_none();
+        let is_plain = args.p2p.is_none() && !args.has_m2l_kernel();
         let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
         let mut options = options(args, native);
         let whole = card::asked(args, on_gpu.is_some())?;
@@ -232,7 +256,9 @@ impl Chosen<'_> {
             let why = "--enlarge is for trees of the CPU; leave it out, or take --translations cpu";
             return Err(Failure::Usage(why.into()));
         }
-        if whole && args.expansion.is_none() {
+        // An order alone is that of the paper's expansion, as on pipelines.
+        let is_free = args.order.is_none() && args.lower_beyond.is_none() && !args.has_m2l_kernel();
+        if args.expansion.is_none() && (whole || entry.native && is_free) {
             options.basis = Basis::Solid;
         }
         start_threads(args.threads)?;
@@ -248,13 +274,14 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let Chosen { entry, place, native, on_gpu, whole, mut options } = Chosen::new(&args)?;
     check(&args, &options, native)?;
     files::check_outputs(&args)?;
+    args.tell_of_kernels();
     if let Some(board) = &args.predict.predict {
         return predict::run(&args, board);
     }
     if args.tune {
         return costs::measure();
     }
-    let kernels = if native { None } else { Some(Kernels::load(&args, &mut options)?) };
+    let kernels = if native { None } else { Some(Kernels::load(&args, entry, &mut options)?) };
     let mut gpu = on_gpu
         .as_ref()
         .map(|kernel| Gpu::open_cards(entry.name, kernel, args.gpus.unwrap_or(1) as usize))
@@ -292,7 +319,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let mut shown: Option<(&'static str, Progress)> = None;
     let progress = &mut |stage, done, total| {
         if shown.as_ref().is_none_or(|(name, _)| *name != stage) {
-            let place = if stage == offload::DIRECT { "the CPU" } else { &args.backend };
+            let place = if stage == offload::DIRECT { "the CPU" } else { args.backend() };
             shown = Some((stage, Progress::new(format!("{stage} on {place}"), total)));
         }
         shown.iter_mut().for_each(|(_, p)| p.at(done));

@@ -137,7 +137,7 @@ const ORDER: usize = 17;
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
     if args.predict.predict.is_none() {
-        args.engine.fold.check(entry)?;
+        args.engine.check(entry, args.report.is_some())?;
     }
     let options = options(&args);
     options.check().map_err(failure)?;

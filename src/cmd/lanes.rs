@@ -36,6 +36,10 @@ pub struct GroupArgs {
 }
 
 impl GroupArgs {
+    pub fn are_given(&self) -> bool {
+        self.groups.is_some()
+    }
+
     /// The number of groups of the engine of kernel `place.0` of `place.1`, which has `pipelines` lanes.
     pub fn of(&self, pipelines: u32, place: (usize, usize)) -> Result<u32, Failure> {
         let groups = match &self.groups {

@@ -126,7 +126,7 @@ fn an_fmm_runs_on_simulated_boards() {
     place.run("build p2p_paper -o p2p --pipelines 2 --jmem 1024 --freq 48 --target ecp5").expect(0);
     place.run("build m2l_p1.pg2 -o m2l --pipelines 1 --jmem 1024 --freq 48 --target ecp5 --split").expect(0);
     let fmm = "fmm --n 80 --leaf 4 --order 1 --p2p p2p_paper --m2l m2l_p1.pg2 --json";
-    place.run(&format!("{fmm} wanted.json -o wanted.csv")).expect(0);
+    place.run(&format!("{fmm} wanted.json -o wanted.csv --backend emulator")).expect(0);
     let boards = ["p2p", "m2l"].map(|name| Simulated::start(&place, name, &format!("ulx3s {name}")));
     let backend = format!("board:{},{}", boards[0].port, boards[1].port);
     place.run(&format!("{fmm} found.json -o found.csv --backend {backend}")).expect(0);

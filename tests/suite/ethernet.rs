@@ -59,7 +59,7 @@ fn an_fmm_runs_over_a_network_with_faults() {
     let setting = Setting { pipelines: 8, faults: all(0.01), ..Setting::default() };
     let board = UdpBoard::start(&compile("p2p", &shipped("p2p")), setting);
     let fmm = "fmm --n 10000 --leaf 64 --m2l native -o";
-    place.run(&format!("{fmm} wanted.csv")).expect(0);
+    place.run(&format!("{fmm} wanted.csv --backend emulator")).expect(0);
     place.run(&format!("{fmm} found.csv --backend board:udp:{}", board.address)).expect(0);
     assert!(place.bytes("found.csv") == place.bytes("wanted.csv"));
     assert!(board.end().injected > 10);

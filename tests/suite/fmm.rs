@@ -2,6 +2,7 @@
 
 mod boards;
 mod card;
+mod defaults;
 mod files;
 mod periodic;
 mod problems;
@@ -169,7 +170,7 @@ fn agrees_with_direct_summation(is_chosen: fn(usize, usize) -> bool) {
                 assert!(e < last, "{dist} {charge} order {order}: {e} after {last}");
                 last = e;
                 if order == 4 {
-                    let emulated = forces(&p, &words);
+                    let emulated = forces(&p, &format!("{words} --backend emulator"));
                     // What pipelines add to the expansion's error: the bound of close_to as a norm, far field included.
                     let (edge, q) = units(&list);
                     let bound = |w: &(Force, [f64; 2])| {
@@ -224,7 +225,7 @@ fn results_do_not_depend(cycles: [usize; 4]) {
         "--n 1000 --leaf 48 --dist sphere --eps 0.01",
     ];
     for (words, cycles) in problems.into_iter().zip(cycles) {
-        run(&p, &format!("{words} -o first.csv"));
+        run(&p, &format!("{words} --backend emulator -o first.csv"));
         let first = p.bytes("first.csv");
         assert!(first.len() > 10_000);
         let mut options = vec![
@@ -245,7 +246,8 @@ fn results_do_not_depend(cycles: [usize; 4]) {
             options.extend(simulated.iter().take(cycles).map(|s| s.to_string()));
         }
         for o in options {
-            run(&p, &format!("{words} {o} -o other.csv"));
+            let on = if o.contains("--backend") { "" } else { "--backend emulator" };
+            run(&p, &format!("{words} {o} {on} -o other.csv"));
             assert!(first == p.bytes("other.csv"), "{words} with {o} gives other results");
         }
     }
@@ -311,9 +313,9 @@ fn particles_on_cell_borders_are_right() {
     let fall = 0.764f64.powi(14);
     assert!(high.0 < low.0 * fall && high.1 < low.1 * fall * 21.0 / 7.0, "{low:?} {high:?}");
     // One leaf: P2P alone, to rounding.
-    let plain = forces(&p, "--particles p.csv --leaf 5000");
+    let plain = forces(&p, "--particles p.csv --leaf 5000 --backend emulator");
     close_to("one leaf", &list, &plain, &wanted);
-    let emulated = forces(&p, "--particles p.csv --leaf 9 --order 4");
+    let emulated = forces(&p, "--particles p.csv --leaf 9 --order 4 --backend emulator");
     let cpu = forces(&p, "--particles p.csv --leaf 9 --order 4 --backend cpu");
     let reference: Vec<(Force, [f64; 2])> = cpu.iter().zip(&wanted).map(|(f, w)| (*f, w.1.map(|s| 2.0 * s))).collect();
     close_to("small leaves", &list, &emulated, &reference);
@@ -357,7 +359,7 @@ fn softening_agrees_with_a_direct_softened_sum() {
     let p = Place::new();
     for (eps, dist) in [(0.2, "uniform"), (0.01, "plummer")] {
         let words = format!("--n 400 --leaf 400 --dist {dist} --charge positive --eps {eps} --save-particles p.csv");
-        let found = forces(&p, &words);
+        let found = forces(&p, &format!("{words} --backend emulator"));
         let list = particles(&p, "p.csv");
         close_to("softened", &list, &found, &direct(&list, eps));
         let s = stats(&p, &format!("{words} --backend cpu --check 400"));
@@ -382,7 +384,7 @@ fn kernels_without_an_expansion_need_near_only() {
     let ended = p.run("fmm --particles p.csv --p2p square.pg2").expect(1);
     assert!(ended.err.contains("is not 1/r") && ended.err.contains("--near-only"), "{}", ended.err);
     // The kernel's value for lengths in boxes; as a potential it returns times 1 / B, here 1/2.
-    let found = forces(&p, "--particles p.csv --p2p square.pg2 --near-only");
+    let found = forces(&p, "--particles p.csv --p2p square.pg2 --near-only --backend emulator");
     let wanted = [1.0 + 0.5 * 16.0, 1.0 + 0.5 / 0.5625, 16.0 + 1.0 / 0.5625].map(|x| x / 2.0);
     for (f, w) in found.iter().zip(wanted) {
         assert!((f[0] / w - 1.0).abs() < 1e-4, "{found:?} {wanted:?}");
@@ -398,7 +400,11 @@ fn smooth_kernels_get_a_far_field() {
     let square = shipped("p2p").replace("pg_pow(r2, -1, 2)", "pg_inv(r2)").replace("mr * (inr * inr)", "2 * mr * inr");
     p.write("square.pg2", square);
     let run = |words: &str| stats(&p, &format!("--n 4000 --charge positive --p2p square.pg2 --check 100 {words}"));
-    for words in ["--order 4", "--order 4 --backend cpu --leaf 40", "--order 4 --m2l native --expansion chebyshev"] {
+    for words in [
+        "--order 4 --backend emulator",
+        "--order 4 --leaf 40",
+        "--order 4 --m2l native --expansion chebyshev --backend emulator",
+    ] {
         let s = run(words);
         assert!(s["pairs"]["m2l"].as_u64() > Some(0), "{s}");
         assert!(s["error"]["gradient_rel_l2"].as_f64() < Some(2e-3), "{words} {s}");
@@ -445,7 +451,7 @@ fn the_papers_kernel_gives_the_potential_alone() {
     let p = Place::new();
     let s = stats(
         &p,
-        "--n 500 --leaf 500 --p2p p2p_paper --order 2 --m2l m2l_paper --check 9999 -o f.csv --save-particles p.csv",
+        "--n 500 --leaf 500 --backend emulator --p2p p2p_paper --order 2 --m2l m2l_paper --check 9999 -o f.csv --save-particles p.csv",
     );
     let e = &s["error"];
     assert!(e["gradient_rel_l2"].is_null() && e["gradient_median"].is_null() && e["gradient_p99"].is_null());
@@ -470,7 +476,7 @@ fn what_is_wrong_is_said_before_any_particle_is_drawn() {
         ("--m2l three.pg2", "three is an M2L kernel of order 3"),
         ("--p2p square.pg2", "is not 1/r"),
         ("--p2p p2p_paper --eps 0.1", "`eps2`"),
-        ("--jmem 0", "holds no record"),
+        ("--jmem 0 --backend emulator", "holds no record"),
         ("--json no/folder.json", "no does not exist"),
     ];
     for (words, part) in wrong {

@@ -68,7 +68,7 @@ fn what_does_not_fit_into_memory_is_refused_with_a_sentence() {
     }
     has(&p.run("fmm --n 2000000000000").expect(2).err, &["--n takes up to"]);
     has(&p.run("fmm --n 2147483647").expect(1).err, &["2147483647 particles needs about", "GB are free"]);
-    has(&p.run("fmm --n 10 --jmem 4294967295").expect(1).err, &["records of j memory"]);
+    has(&p.run("fmm --n 10 --backend emulator --jmem 4294967295").expect(1).err, &["records of j memory"]);
     // Memory that ends in the middle of the work.
     p.write("out.csv", "old");
     let ended = within(&p, "fmm --n 3000000 --backend cpu --threads 2 -o out.csv", 400 << 20).expect(1);

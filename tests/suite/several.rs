@@ -106,7 +106,7 @@ fn an_fmm_runs_on_one_board_over_bad_lines() {
     let setting = |faults| Setting { pipelines: 4, jmem_words: 8192, faults, ..Setting::default() };
     for (n, words, serial) in [(600, "", true), (300, "--periodic 1 --periodic-axes xz", true), (10_000, "", false)] {
         let fmm = format!("fmm --n {n} --leaf 32 --order 2 {words} -o");
-        place.run(&format!("{fmm} wanted.csv --json wanted.json")).expect(0);
+        place.run(&format!("{fmm} wanted.csv --json wanted.json --backend emulator")).expect(0);
         if serial {
             let board = PtyBoard::with(&fmm_kernels(), setting(line(2e-4)));
             place.run(&format!("{fmm} found.csv --json found.json --backend board:{}", board.path)).expect(0);
@@ -187,7 +187,7 @@ fn an_fmm_runs_on_one_simulated_board_with_faults() {
     let options = "--ii 1,2 --pipelines 2,1 --jmem 4096 --freq 48 --target ecp5";
     place.run(&format!("build p2p_paper m2l_p1.pg2 -o both {options}")).expect(0);
     let fmm = "fmm --n 1000 --leaf 16 --order 1 --p2p p2p_paper --m2l m2l_p1.pg2 --json";
-    place.run(&format!("{fmm} wanted.json -o wanted.csv")).expect(0);
+    place.run(&format!("{fmm} wanted.json -o wanted.csv --backend emulator")).expect(0);
     let words = "colorlight-i9 both --ethernet --words --fault drop:0.01 --fault swap:0.01 --fault flip:0.01";
     let board = Simulated::start(&place, "sim", words);
     place.run(&format!("{fmm} found.json -o found.csv --backend board:{}", board.port)).expect(0);
@@ -212,7 +212,7 @@ fn an_fmm_of_ten_thousand_particles_runs_over_simulated_ethernet() {
     let options = "--ii 1,26 --pipelines 3,1 --freq 75 --target ecp5";
     place.run(&format!("build p2p m2l_p4.pg2 -o both {options}")).expect(0);
     let fmm = "fmm --n 10000 --leaf 64 --m2l m2l_p4.pg2 -o";
-    place.run(&format!("{fmm} wanted.csv --json wanted.json")).expect(0);
+    place.run(&format!("{fmm} wanted.csv --json wanted.json --backend emulator")).expect(0);
     let minutes = |words: &str| place.finish_within(place.command(words), 1800);
     let faults: String = network(0.01).iter().map(|f| format!(" --fault {f}")).collect();
     let board = Simulated::start(&place, "sim", &format!("colorlight-i9 both --ethernet{faults}"));

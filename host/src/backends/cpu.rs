@@ -19,7 +19,7 @@ const PARTS: usize = 64;
 pub const ENTRY: Entry = Entry {
     name: "cpu",
     place: None,
-    summary: "`fmm`: native f64 or f32, no kernels. `run`: what the kernel means with its floats in f64",
+    summary: "`fmm`: native f64 or f32, no kernels; the default there. `run`: what the kernel means with its floats in f64",
     needs: Needs::Nothing,
     exact: false,
     clocked: false,

@@ -11,7 +11,7 @@ use sim::emulator::engine::EmulatedEngine;
 pub const ENTRY: Entry = Entry {
     name: "emulator",
     place: None,
-    summary: "every operator bit-exact, in vector code on all cores; the default",
+    summary: "every operator bit-exact, in vector code on all cores; the default of `run`",
     needs: Needs::Nothing,
     exact: true,
     clocked: false,

@@ -4,7 +4,8 @@ use crate::cmd::folding::FoldArgs;
 use crate::cmd::lanes::LaneArgs;
 use crate::failure::Failure;
 use hdl::circuit::target::Clock;
-use host::backends::BackendOptions;
+use hdl::engine::usual;
+use host::backends::{BACKENDS, BackendOptions, Entry};
 
 #[derive(clap::Args)]
 pub struct EngineArgs {
@@ -15,12 +16,40 @@ pub struct EngineArgs {
     /// j memory of the engine in 32-bit words [default: 262144; for --predict what `synth` takes]
     #[arg(long, value_name = "WORDS")]
     pub jmem: Option<u32>,
-    /// Width of the engine's streams in bits
-    #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
-    pub stream: String,
+    /// Width of the engine's streams in bits [default: 32]
+    #[arg(long, value_name = "BITS", value_parser = ["32", "64", "128"])]
+    stream: Option<String>,
 }
 
 impl EngineArgs {
+    /// Refuses what a backend has no engine for. A report shows predictions for engines, whatever ran.
+    pub fn check(&self, entry: &Entry, has_report: bool) -> Result<(), Failure> {
+        self.lanes.one()?;
+        self.fold.check(entry)?;
+        let given = [
+            ("--pipelines", !self.lanes.pipelines.is_empty()),
+            ("--groups", self.lanes.groups.are_given()),
+            ("--jmem", self.jmem.is_some()),
+            ("--stream", self.stream.is_some()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) if entry.native && !has_report => {
+                let engines: Vec<String> = BACKENDS.iter().filter(|b| !b.native).map(Entry::usage).collect();
+                Err(Failure::Usage(format!(
+                    "{option} is for pipelines, and backend `{}` has none; add --backend {}, or leave {option} out",
+                    entry.name,
+                    engines.join(" or ")
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Bits of the streams.
+    pub fn stream(&self) -> u32 {
+        self.stream.as_deref().and_then(|bits| bits.parse().ok()).unwrap_or(usual::STREAM_BITS)
+    }
+
     /// The engine at a `place` such as a port, simulated by so many threads.
     pub fn options(&self, place: &str, threads: usize) -> Result<BackendOptions, Failure> {
         let (pipelines, groups) = self.lanes.one()?;
@@ -29,7 +58,7 @@ impl EngineArgs {
             groups,
             ii: self.fold.one()?,
             jmem_words: self.jmem.unwrap_or(BackendOptions::default().jmem_words),
-            stream_bits: self.stream.parse().unwrap_or(32),
+            stream_bits: self.stream(),
             threads,
             turn: 0,
             trace: None,

@@ -32,8 +32,9 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// Compiles them and checks that they can be used. A P2P kernel that is not 1/r gets a black-box expansion.
-    pub fn load(args: &Args, options: &mut fmm::FmmOptions) -> Result<Kernels, Failure> {
+    /// Compiles them and checks that they can be used on a backend. A P2P kernel that is not 1/r gets a black-box expansion. Where
+    /// native code can run M2L as well, it does so unless a kernel is named.
+    pub fn load(args: &Args, entry: &Entry, options: &mut fmm::FmmOptions) -> Result<Kernels, Failure> {
         let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
         let is_free = args.expansion.is_none() && args.m2l.as_deref().is_none_or(|m| m == NATIVE) && !args.near_only;
         if is_free && bind::P2p::bind(&p2p, true, &options.params).is_ok_and(|kernel| !kernel.coulomb) {
@@ -56,6 +57,7 @@ impl Kernels {
             None if options.basis == Basis::Chebyshev || args.tol.is_some() => None,
             Some(file) if file == NATIVE => None,
             Some(file) => Some(source::load(file)?.1),
+            None if entry.native => None,
             None => Some(generated(options.order)?),
         };
         if options.precision == Precision::F32 && (m2l.is_some() || args.near_only) {

@@ -339,7 +339,7 @@ fn planned(wanted: &Wanted, board: &'static Board) -> Result<Machine, Failure> {
     let all: Vec<&Graph> = kernels.graphs().collect();
     let mut share = Share::of(Some(board.device), all.len());
     share.jmem_words = args.jmem.unwrap_or(share.jmem_words);
-    let around = fill::Around { share, stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS) };
+    let around = fill::Around { share, stream_bits: args.stream() };
     let filled = match is_full {
         true => {
             let found = fill::fill(board, clock, kernels, &around, work()?);
@@ -389,8 +389,8 @@ fn synth(wanted: &Wanted, filled: &fill::Filled, (clock_mhz, scheduled_mhz): (f6
     if let Some(words) = wanted.engine.jmem {
         command += &format!(" --jmem {words}");
     }
-    if wanted.engine.stream != usual::STREAM_BITS.to_string() {
-        command += &format!(" --stream {}", wanted.engine.stream);
+    if wanted.engine.stream() != usual::STREAM_BITS {
+        command += &format!(" --stream {}", wanted.engine.stream());
     }
     command + " -o DIR"
 }

@@ -87,7 +87,9 @@ pub fn run(args: &Args, world: World) -> Result<(), Failure> {
     let is_possible = |chosen: &Chosen, ranks: usize| {
         check_ranks(args, &world, chosen, ranks)?;
         check(args, &chosen.options, chosen.native)?;
-        files::check_outputs(args)
+        files::check_outputs(args)?;
+        args.tell_of_kernels();
+        Ok(())
     };
     match world {
         World::Threads(ranks) => {
@@ -273,7 +275,7 @@ struct Job<'a> {
 impl<'a> Job<'a> {
     /// Loads the kernels. So many ranks share the cores of one process.
     fn load(args: &'a Args, mut chosen: Chosen<'a>, ranks: usize, known: costs::Known) -> Result<Job<'a>, Failure> {
-        let kernels = if chosen.native { None } else { Some(Kernels::load(args, &mut chosen.options)?) };
+        let kernels = if chosen.native { None } else { Some(Kernels::load(args, chosen.entry, &mut chosen.options)?) };
         let threads = (rayon::current_num_threads() / ranks).max(1);
         let engine = args.engine.options(chosen.place, threads)?;
         Ok(Job { args, chosen, kernels, engine, known })

@@ -84,9 +84,9 @@ fn what_cannot_be_computed_is_refused() {
         assert!(ended.err.contains(part), "{words}: {}", ended.err);
         assert!(!p.path("none.csv").exists(), "{words}");
     };
-    refused("--n 10 --hessian", 2, "--backend cpu");
+    refused("--n 10 --hessian --backend emulator", 2, "--backend cpu");
     refused("--n 10 --hessian --backend cpu --p2p p2p", 2, "--backend cpu");
-    refused("--particles both.csv", 2, "--backend cpu");
+    refused("--particles both.csv --backend emulator", 2, "--backend cpu");
     refused("--particles both.csv --tol 1e-3 --backend cpu", 2, "--order");
     refused("--n 10 --targets targets.csv --tol 1e-3", 2, "--tol");
     refused("--n 10 --targets none.csv", 1, "none.csv");

@@ -208,7 +208,7 @@ fn a_run_on_ranks_reports_every_stage_and_the_errors() {
         ("--ranks 2 --backend cpu --gpus 2", "--gpus shares out native code on GPUs"),
         ("--ranks 2 --backend cuda --translations gpu --hessian", "leave --translations gpu out"),
         ("--ranks 2 --backend cpu --translations gpu", "--translations gpu is for backend cuda"),
-        ("--ranks 2 --hessian", "kernels have no pins for Hessians"),
+        ("--ranks 2 --hessian --backend emulator", "kernels have no pins for Hessians"),
         ("--ranks 2 --backend cpu --order 90", "the order must be"),
         ("--ranks 0 --backend cpu", "--ranks"),
     ] {
@@ -249,7 +249,7 @@ fn kernels_on_ranks_report_what_they_do_on_one() {
     p.write("p.csv", particles);
     // With a period, some of them lie on the two sides of a face.
     for words in ["", "--periodic 1"] {
-        let words = format!("--particles p.csv --order 2 --leaf 6 {words}");
+        let words = format!("--particles p.csv --backend emulator --order 2 --leaf 6 {words}");
         let (alone, ranks) = (
             stats(&p, &format!("{words} -o one.csv")),
             stats(&p, &format!("{words} --ranks 3 --check 20 -o some.csv")),

@@ -10,7 +10,7 @@ fn a_wanted_error_is_kept() {
         ("--n 8000 --backend cpu", 1e-3),
         ("--n 8000 --backend cpu --charge positive", 1e-5),
         ("--n 9000 --backend cpu --dist plummer", 1e-7),
-        ("--n 4000 --dist sphere --leaf 40", 2e-3),
+        ("--n 4000 --dist sphere --leaf 40 --backend emulator", 2e-3),
     ] {
         let s = stats(&p, &format!("{words} --tol {wanted:e} --check 1000"));
         assert!(error(&s) <= wanted && error(&s) > wanted / 20.0, "{words} {s}");
@@ -33,7 +33,7 @@ fn a_wanted_error_is_kept() {
     assert!(error(&s) < 1e-5, "{s}");
     let ended = p.run("fmm --n 1500 --backend cpu --eps 0.02 --tol 1e-5 --leaf 20").expect(1);
     assert!(ended.err.contains("the far field is not softened"), "{}", ended.err);
-    let ended = p.run("fmm --n 3000 --p2p p2p_paper --tol 1e-7").expect(1);
+    let ended = p.run("fmm --n 3000 --p2p p2p_paper --backend emulator --tol 1e-7").expect(1);
     assert!(ended.err.contains("formats of the P2P kernel"), "{}", ended.err);
     // The first order of solid harmonics would be 13, which the expansion of other kernels does not have.
     let s = stats(&p, "--n 2000 --backend cpu --p2p p2p_yukawa --param kappa=7 --tol 1e-6 --check 1000");
@@ -128,8 +128,8 @@ fn a_budget_says_which_stage_needs_bits() {
     let p = Place::new();
     p.write("narrow.pg2", shipped("p2p").replace("float25.16", "float16.7"));
     for (words, largest) in [
-        ("--n 1500 --leaf 30 --order 4 --p2p narrow.pg2", "p2p"),
-        ("--n 1500 --leaf 30 --order 2", "truncation"),
+        ("--n 1500 --leaf 30 --order 4 --backend emulator --p2p narrow.pg2", "p2p"),
+        ("--n 1500 --leaf 30 --order 2 --backend emulator", "truncation"),
         ("--n 1500 --leaf 30 --backend cpu --expansion solid --order 20 --precision f32 --check 200", "p2p"),
     ] {
         let ended = run(&p, &format!("{words} --budget --json s.json --report r.html"));
