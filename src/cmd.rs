@@ -21,6 +21,7 @@ mod run;
 mod synth;
 
 use crate::failure::Failure;
+use crate::files::Files;
 pub use fmm::{Telling, telling};
 
 /// A subcommand with its arguments.
@@ -62,8 +63,36 @@ pub enum Command {
     List(list::Args),
 }
 
-/// Runs a subcommand.
+impl Command {
+    /// The files that it names.
+    fn files(&self) -> Files {
+        match self {
+            Command::Check(args) => args.files(),
+            Command::Fmt(args) => args.files(),
+            Command::Build(args) => args.files(),
+            #[cfg(unix)]
+            Command::BoardSim(args) => args.files(),
+            Command::Deploy(args) => args.files(),
+            Command::Explain(args) => args.files(),
+            Command::Explore(args) => args.files(),
+            Command::Run(args) => args.files(),
+            Command::Synth(args) => args.files(),
+            Command::Fmm(args) => args.files(),
+            Command::Fmm2(args) => args.files(),
+            Command::Bench(args) => args.files(),
+            Command::Gen(args) => args.files(),
+            // What it makes is in its name.
+            Command::New(args) => args.files(),
+            Command::Lsp(_) | Command::List(_) => Files::default(),
+        }
+    }
+}
+
+/// Runs a subcommand on files that do not spoil each other. Of many ranks the first one looks at that.
 pub fn dispatch(command: Command) -> Result<(), Failure> {
+    if !matches!(&command, Command::Fmm(args) if args.on_ranks()) {
+        command.files().check()?;
+    }
     match command {
         Command::Check(args) => check::run(args),
         Command::Fmt(args) => fmt::run(args),

@@ -3,7 +3,9 @@
 mod chart;
 mod cmd;
 mod csv;
+mod declared;
 mod failure;
+mod files;
 mod include;
 mod input;
 mod manifest;

@@ -1,10 +1,25 @@
 //! `manifest.json`: what `build` made, for other programs.
 
+use crate::input;
 use hdl::circuit::target::Clock;
 use hdl::engine::{Config, Layout};
 use pg2::backend::build::Built;
 use pg2::graph::PinClass;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The file.
+pub const NAME: &str = "manifest.json";
+
+/// The files that the manifest of a folder names; none where it is no manifest.
+pub fn files_in(folder: &Path) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Files {
+        files: Vec<String>,
+    }
+    let text = input::text(&folder.join(NAME), "").ok();
+    text.and_then(|text| serde_json::from_str::<Files>(&text).ok()).map_or(Vec::new(), |found| found.files)
+}
 
 /// What is in the folder, in the keys that README.md names.
 #[derive(Serialize, Deserialize)]

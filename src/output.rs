@@ -1,7 +1,9 @@
 //! Writing results: to a temporary file beside the target, then renamed, so that nothing is left half written.
 
 mod pending;
+mod tree;
 
+use crate::declared::{self, Identity, folder_of, followed, is_open_file, is_standard_output};
 use crate::failure::Failure;
 #[cfg(unix)]
 pub use pending::remove_when_interrupted;
@@ -10,6 +12,7 @@ use pg2::report::shown;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+pub use tree::Tree;
 
 /// Where a result goes.
 enum Place {
@@ -31,26 +34,19 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     let Place::File { path: end, .. } = place(path)? else { return Ok(()) };
     // The error's own text would name the temporary file, which nobody asked for.
     let denied = |e: io::Error| wrong(path)(e.kind().into());
-    tempfile::Builder::new().prefix(".pairforge-").tempfile_in(folder_of(&end)).map(drop).map_err(denied)
+    temporary(folder_of(&end)).map_err(denied)
 }
 
-/// The same for files that may have been asked for.
-pub fn check_all<'a>(paths: impl IntoIterator<Item = &'a Option<PathBuf>>) -> Result<(), Failure> {
-    paths.into_iter().flatten().try_for_each(|path| check(path))
+/// Whether files can be written into a folder, which is made if it is absent.
+pub fn check_folder(path: &Path) -> Result<(), Failure> {
+    let end = followed(path).map_err(wrong(path))?;
+    let _made = Folder::at(&end)?;
+    temporary(&end).map_err(|e| wrong(path)(e.kind().into()))
 }
 
-/// The same for the files of some options, of which no two may name one file.
-pub fn check_apart(named: &[(&str, &Option<PathBuf>)]) -> Result<(), Failure> {
-    check_all(named.iter().map(|n| n.1))?;
-    let is_device = |path: &Path| path.metadata().is_ok_and(|m| !m.is_file());
-    let named: Vec<(&str, &PathBuf)> = named.iter().filter_map(|(o, path)| Some((*o, path.as_ref()?))).collect();
-    for (k, (option, path)) in named.iter().enumerate() {
-        if let Some((other, _)) = named[..k].iter().find(|(_, p)| p == path && !is_device(path)) {
-            let name = path.display();
-            return Err(Failure::Usage(format!("{other} and {option} both name {name}; give them two files")));
-        }
-    }
-    Ok(())
+/// Makes a file in a folder, and removes it.
+fn temporary(folder: &Path) -> io::Result<()> {
+    uninterrupted(|| tempfile::Builder::new().prefix(".pairforge-").tempfile_in(folder).map(drop))
 }
 
 /// Where `path` leads.
@@ -86,37 +82,12 @@ fn place(path: &Path) -> Result<Place, Failure> {
     Ok(Place::File { path: end, old })
 }
 
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// The path without links at its end. A link may lead to a file that is not there yet.
-fn followed(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_path_buf();
-    for _ in 0..40 {
-        if is_open_file(&path) || !fs::symlink_metadata(&path).is_ok_and(|m| m.is_symlink()) {
-            return Ok(path);
-        }
-        let target = fs::read_link(&path)?;
-        path = path.parent().unwrap_or(Path::new("")).join(target);
-    }
-    Err(io::Error::other("too many links lead to each other"))
-}
-
-/// Files that are open already, which their names stand for.
-fn is_open_file(path: &Path) -> bool {
-    let parent = folder_of(path).to_string_lossy();
-    matches!(&*parent, "/dev" | "/dev/fd") || (parent.starts_with("/proc/") && parent.ends_with("/fd"))
-}
-
-fn is_standard_output(path: &Path) -> bool {
-    ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|p| path == Path::new(p))
-}
-
 /// Files that are written whole, all of them or none.
 #[derive(Default)]
 pub struct Batch {
     files: Vec<Staged>,
+    /// Files that are there under another name.
+    moved: Vec<(PathBuf, PathBuf)>,
 }
 
 /// A file that waits for its name.
@@ -142,10 +113,20 @@ impl Batch {
             }
             Place::File { path, old } => (path, old),
         };
+        debug_assert!(
+            declared::has(&Identity::of_output(&to)),
+            "{} is no output that the command has declared",
+            to.display()
+        );
+        declared::keep_inputs(&to)?;
         // The error's own text would name the temporary file, which nobody asked for.
         let denied = |e: io::Error| wrong(path)(e.kind().into());
-        let mut temp = staged(&to, old.is_some()).map_err(denied)?;
-        let _pending = Pending::new(temp.path());
+        let (mut temp, _pending) = uninterrupted(|| {
+            let temp = staged(&to, old.is_some())?;
+            let pending = Pending::new(temp.path());
+            io::Result::Ok((temp, pending))
+        })
+        .map_err(denied)?;
         {
             let mut out = BufWriter::new(temp.as_file_mut());
             fill(&mut out).and_then(|()| out.flush()).map_err(wrong(path))?;
@@ -163,15 +144,26 @@ impl Batch {
 
     /// Adds a JSON object, indented, with a final newline.
     pub fn add_json(&mut self, path: &Path, value: &impl serde::Serialize) -> Result<(), Failure> {
-        let text = serde_json::to_string_pretty(value).expect("statistics are plain numbers, names and lists");
-        self.add_text(path, &(text + "\n"))
+        self.add_text(path, &json(value))
+    }
+
+    /// Adds a file that is there under another name.
+    pub fn add_moved(&mut self, from: &Path, to: &Path) {
+        self.moved.push((from.to_path_buf(), to.to_path_buf()));
     }
 
     /// Gives all files their names.
     pub fn finish(self) -> Result<(), Failure> {
         let name = |file: Staged| file.temp.persist(&file.to).map_err(|e| wrong(&file.shown)(e.error));
-        uninterrupted(|| self.files.into_iter().try_for_each(|file| name(file).map(drop)))
+        uninterrupted(|| {
+            self.moved.iter().try_for_each(|(from, to)| fs::rename(from, to).map_err(wrong(to)))?;
+            self.files.into_iter().try_for_each(|file| name(file).map(drop))
+        })
     }
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string_pretty(value).expect("statistics are plain numbers, names and lists") + "\n"
 }
 
 /// A temporary file beside `to`. A new file gets the mode that any gets; one that is to replace another is private until it
@@ -234,25 +226,22 @@ impl Folder {
         if path.exists() && !path.is_dir() {
             return Err(Failure::file(path, "is a file; name a folder"));
         }
+        // Without a dot at its end, which cannot be made.
+        let plain: PathBuf = path.components().collect();
         let mut folder = Folder { made: Vec::new() };
-        let absent: Vec<&Path> = path.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
+        let absent: Vec<&Path> = plain.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists()).collect();
         for one in absent.into_iter().rev() {
             folder.make(one).map_err(|e| Failure::file(path, format!("cannot be made: {e}")))?;
         }
         Ok(folder)
     }
 
-    /// A folder that must not be there yet.
-    pub fn new(path: &Path) -> io::Result<Folder> {
-        let mut folder = Folder { made: Vec::new() };
-        folder.make(path)?;
-        Ok(folder)
-    }
-
     fn make(&mut self, path: &Path) -> io::Result<()> {
-        fs::create_dir(path)?;
-        self.made.push((path.to_path_buf(), Pending::new(path)));
-        Ok(())
+        uninterrupted(|| {
+            fs::create_dir(path)?;
+            self.made.push((path.to_path_buf(), Pending::new(path)));
+            Ok(())
+        })
     }
 }
 
@@ -263,8 +252,11 @@ impl Drop for Folder {
     }
 }
 
-/// Prints on standard output.
+/// Prints on standard output what is for people, unless a file goes there.
 pub fn print(text: &str) -> Result<(), Failure> {
+    if declared::standard_is_taken() {
+        return Ok(());
+    }
     let mut out = io::stdout().lock();
     let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     done.map_err(|e| Failure::Input(format!("standard output cannot be written: {e}")))

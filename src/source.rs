@@ -12,7 +12,7 @@ use pg2::syntax::sources::{Loaded, Sources};
 use printable::Printable;
 use std::collections::HashMap;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A kernel's text and where it came from.
 pub struct Kernel {
@@ -73,6 +73,21 @@ pub fn read(file: &str) -> Result<Kernel, Failure> {
         Failure::Diagnostics(format!("{error}\n   ╭─[ {origin}:{at} ]\n   │ Help: save it as UTF-8\n───╯\n"))
     })?;
     Ok(Kernel::new(include::key(path), origin, pg2::identifier(&stem), text))
+}
+
+/// The files that a kernel's file includes, as far as they can be read.
+pub fn included(file: &str) -> Vec<PathBuf> {
+    let Some(text) = input::kernel(Path::new(file)).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let own = Loaded { key: include::key(Path::new(file)), origin: String::new(), text };
+    Sources::gather(own, &mut |from, path| {
+        let loaded = include::load(from, path)?;
+        found.push(PathBuf::from(&loaded.key));
+        Ok(loaded)
+    });
+    found
 }
 
 /// Compiles a kernel to its graph; warnings go to stderr.

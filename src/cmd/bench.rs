@@ -18,7 +18,8 @@ mod scaling;
 mod schedule;
 
 use crate::failure::Failure;
-use crate::output::{self, say};
+use crate::files::{self, Files};
+use crate::output::say;
 use host::ranks::mpi as launched;
 use pg2::report::shown::shown;
 use std::path::PathBuf;
@@ -67,6 +68,13 @@ pub struct Args {
     svg: Option<PathBuf>,
     #[command(flatten)]
     figures: fmm2::figures::FigureArgs,
+}
+
+impl Args {
+    pub fn files(&self) -> Files {
+        let files = Files::default().writes("--json", &self.json, files::JSON).writes("--csv", &self.csv, files::CSV);
+        self.figures.files(files.writes("--svg", &self.svg, files::SVG))
+    }
 }
 
 /// A benchmark: its name, what it measures, and how.
@@ -153,7 +161,6 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if fmm2::figures::folder(&args).is_some() && !chosen.iter().any(|b| b.name == "fmm2") {
         return Err(Failure::Usage("--figures is for the benchmark `fmm2`; name it".into()));
     }
-    output::check_all([&args.json, &args.svg, &args.csv])?;
     // Of ranks the first one speaks.
     let speaks = launched::number().is_none_or(|rank| rank == 0);
     for bench in chosen {

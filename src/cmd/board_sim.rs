@@ -4,7 +4,9 @@ mod design;
 mod network;
 mod pty;
 
+use crate::declared;
 use crate::failure::Failure;
+use crate::files::{self, Files};
 use crate::output;
 use crate::output::say;
 use design::Design;
@@ -53,6 +55,13 @@ pub struct Args {
     json: Option<PathBuf>,
 }
 
+impl Args {
+    pub fn files(&self) -> Files {
+        let files = Files::default().made("DIR", [&self.dir]);
+        files.writes("--port-file", &self.port_file, files::PLAIN).writes("--json", &self.json, files::JSON)
+    }
+}
+
 /// What the simulation saw, in the keys that docs/boards.md names.
 #[derive(Serialize)]
 struct Stats {
@@ -84,7 +93,6 @@ pub fn run(args: Args) -> Result<(), Failure> {
         let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
         Failure::Usage(format!("there is no board `{}`; the boards are {known}", args.board))
     })?;
-    output::check_all([&args.json, &args.port_file])?;
     if let Some(port) = args.ethernet {
         return network::run(board, &args, port);
     }
@@ -115,7 +123,11 @@ fn tell(why: &str, stats: &Stats) {
 
 /// Prints the port, and writes it where a script waits for it.
 fn announce(port: &str, args: &Args) -> Result<(), Failure> {
-    say!("{port}")?;
+    // Where the statistics will stand, people are told beside them.
+    match declared::standard_is_taken() {
+        true => output::tell(&format!("{port}\n")),
+        false => say!("{port}")?,
+    }
     args.port_file.as_deref().map_or(Ok(()), |path| output::write_text(path, &format!("{port}\n")))
 }
 

@@ -6,7 +6,8 @@ pub mod several;
 use super::folding::{FitArgs, Wanted};
 use super::lanes::{LaneArgs, each};
 use crate::failure::Failure;
-use crate::manifest::Manifest;
+use crate::files::Files;
+use crate::manifest::{self, Manifest};
 use crate::{output, source};
 use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::switch::MOST_ENGINES;
@@ -86,6 +87,19 @@ impl ClockArgs {
 }
 
 impl Args {
+    pub fn files(&self) -> Files {
+        Files::default().kernels("FILE", &self.files).fills("-o", [&self.output])
+    }
+
+    /// Writes the folder whole, without what an earlier build has left there.
+    fn write(&self, files: Vec<Text>, manifest: &impl serde::Serialize) -> Result<(), Failure> {
+        let stale = manifest::files_in(&self.output);
+        let mut tree = output::Tree::new(&self.output);
+        files.into_iter().for_each(|file| tree.add_text(&file.name, file.text));
+        tree.add_json(manifest::NAME, manifest);
+        tree.finish(&stale)
+    }
+
     /// The files of the testbench, if it was asked for.
     fn bench(&self, engines: &[Engine], top: &str) -> Result<Vec<Text>, Failure> {
         if !self.testbench {
@@ -123,13 +137,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let manifest = Manifest::new(&built, &config, (clock, hash), &engine.top, names(&all));
     // The kernel keeps its name, whatever the modules' prefix is.
     let manifest = Manifest { kernel: graph.name.clone(), verilog: names(&verilog), ..manifest };
-    let _folder = output::Folder::at(&args.output)?;
-    let mut batch = output::Batch::default();
-    for file in &all {
-        batch.add_text(&args.output.join(&file.name), &file.text)?;
-    }
-    batch.add_json(&args.output.join("manifest.json"), &manifest)?;
-    batch.finish()
+    args.write(all, &manifest)
 }
 
 /// The engine around the pipeline of kernel `place.0` of `place.1`.

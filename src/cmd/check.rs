@@ -1,6 +1,7 @@
 //! `pairforge check`: diagnose kernels; prints nothing when all is well.
 
 use crate::failure::Failure;
+use crate::files::Files;
 use crate::source;
 
 #[derive(clap::Args)]
@@ -8,6 +9,12 @@ pub struct Args {
     /// PG2 files, or names of shipped kernels
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
+}
+
+impl Args {
+    pub fn files(&self) -> Files {
+        Files::default().kernels("FILE", &self.files)
+    }
 }
 
 /// Checks every file, also after one has failed, and reports all of them.

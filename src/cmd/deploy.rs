@@ -1,6 +1,7 @@
 //! `pairforge deploy`: a bitstream onto its board, through openFPGALoader.
 
 use crate::failure::Failure;
+use crate::files::Files;
 use crate::input;
 use crate::output::say;
 use flow::summary::Summary;
@@ -22,6 +23,12 @@ pub struct Args {
     /// Write the board's flash memory, so that the design is there after power-on too
     #[arg(long)]
     flash: bool,
+}
+
+impl Args {
+    pub fn files(&self) -> Files {
+        Files::default().made("DIR", [&self.dir])
+    }
 }
 
 const TOOL: &str = "openFPGALoader";

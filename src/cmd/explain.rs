@@ -6,6 +6,7 @@ mod roofline;
 use super::build::ClockArgs;
 use super::folding::{FitArgs, Wanted};
 use crate::failure::Failure;
+use crate::files::{self, Files};
 use crate::{output, source};
 use hdl::engine::Config;
 use pg2::backend::build::Built;
@@ -32,6 +33,13 @@ pub struct Args {
     roofline: roofline::RooflineArgs,
 }
 
+impl Args {
+    pub fn files(&self) -> Files {
+        let files = Files::default().kernels("FILE", [&self.file]).writes("--svg", &self.svg, files::SVG);
+        self.roofline.files(files)
+    }
+}
+
 /// Prints the table, and draws the picture if one was asked for.
 pub fn run(args: Args) -> Result<(), Failure> {
     if codes::looks_like_one(&args.file) && !Path::new(&args.file).exists() {
@@ -40,7 +48,6 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if args.roofline.roofline {
         return roofline::run(&args);
     }
-    output::check_all([&args.svg])?;
     let kernel = source::read(&args.file)?;
     let built = built(&args, &kernel, &source::compile(&kernel)?)?;
     if let Some(path) = &args.svg {

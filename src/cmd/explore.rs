@@ -8,6 +8,7 @@ use super::build::ClockArgs;
 use super::run::{held_columns, parameters};
 use crate::csv::{self, Column};
 use crate::failure::Failure;
+use crate::files::{self, Files};
 use crate::progress::Progress;
 use crate::{output, source};
 use hdl::Flags;
@@ -55,6 +56,13 @@ pub struct Args {
     clock: ClockArgs,
 }
 
+impl Args {
+    pub fn files(&self) -> Files {
+        let files = Files::default().kernels("FILE", [&self.file]).data("--i", [&self.i]).data("--j", [&self.j]);
+        files.writes("-o", &self.output, files::SVG).writes("--json", &self.json, files::JSON)
+    }
+}
+
 /// What is varied and over which numbers.
 pub struct Axis {
     pub varied: Varied,
@@ -81,7 +89,6 @@ struct Report<'a> {
 /// Compiles and emulates every point, and shows them.
 pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
-    output::check_all([&args.output, &args.json])?;
     let (kernel, graph) = source::load(&args.file)?;
     let axes = axes(&args.vary, &kernel.text, &graph)?;
     let backend = backend(&args.backend)?;

@@ -273,7 +273,6 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     let Chosen { entry, place, native, on_gpu, whole, mut options } = Chosen::new(&args)?;
     check(&args, &options, native)?;
-    files::check_outputs(&args)?;
     args.tell_of_kernels();
     if let Some(board) = &args.predict.predict {
         return predict::run(&args, board);

@@ -5,6 +5,7 @@ mod predict;
 mod table;
 
 use super::fmm::engine::EngineArgs;
+use super::fmm::files::save;
 use super::fmm::predict::PredictArgs;
 use super::fmm::{failure, param, samples, start_threads, threads, tolerance};
 use crate::failure::Failure;
@@ -143,7 +144,6 @@ pub fn run(args: Args) -> Result<(), Failure> {
     options.check().map_err(failure)?;
     let p2p = source::load(args.p2p.as_deref().unwrap_or(shipped(options.kernel)))?.1;
     let bound = P2p::bind(&p2p, options.kernel, &args.params).map_err(|e| failure(e.into()))?;
-    files::check_outputs(&args)?;
     start_threads(args.threads)?;
     if let Some(board) = &args.predict.predict {
         return predict::run(&args, board, &options, p2p);
@@ -160,7 +160,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     let targets = files::targets(&args)?;
     if let Some(path) = &args.save_particles {
-        files::write_columns(path, &points.columns())?;
+        save(path, &points.columns())?;
     }
     let geometry =
         Geometry { sources: [&points.x, &points.y], targets: targets.as_ref().map(|[x, y]| [&x[..], &y[..]]) };

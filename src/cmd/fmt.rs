@@ -1,6 +1,7 @@
 //! `pairforge fmt`: one canonical layout.
 
 use crate::failure::Failure;
+use crate::files::Files;
 use crate::{output, source};
 use pg2::syntax::sources::Sources;
 use std::io::Read;
@@ -14,6 +15,12 @@ pub struct Args {
     /// Change nothing; name the files that would change, and exit with 1 if there are any
     #[arg(long)]
     check: bool,
+}
+
+impl Args {
+    pub fn files(&self) -> Files {
+        Files::default().rewrites(self.files.iter().filter(|_| !self.check))
+    }
 }
 
 /// Formats every file, also after one has failed, and reports all failures.

@@ -1,6 +1,7 @@
 //! `pairforge gen`: kernels that are made rather than written.
 
 use crate::failure::Failure;
+use crate::files::{self, Files};
 use crate::output;
 use std::path::PathBuf;
 
@@ -21,6 +22,13 @@ enum What {
         #[arg(short, value_name = "FILE", default_value = "-")]
         output: PathBuf,
     },
+}
+
+impl Args {
+    pub fn files(&self) -> Files {
+        let What::M2l { output, .. } = &self.what;
+        Files::default().writes("-o", [output], files::KERNEL)
+    }
 }
 
 /// Generates the kernel.

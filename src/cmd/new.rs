@@ -1,6 +1,7 @@
 //! `pairforge new`: a kernel and its test, to begin with.
 
 use crate::failure::Failure;
+use crate::files::Files;
 use crate::output;
 use crate::output::say;
 use askama::Template;
@@ -33,16 +34,18 @@ struct Readme<'a> {
 /// The longest name; with its ending it fits every file system.
 const LONGEST: usize = 64;
 
+impl Args {
+    /// None: the folder is new, or the command refuses.
+    pub fn files(&self) -> Files {
+        Files::default()
+    }
+}
+
 /// Makes the folder, which must not be there yet.
 pub fn run(args: Args) -> Result<(), Failure> {
     let name = args.name.as_str();
     check(name)?;
-    let folder = Path::new(name);
-    let _folder = output::Folder::new(folder).map_err(|e| match e.kind() {
-        std::io::ErrorKind::AlreadyExists => Failure::file(folder, "exists already; choose another name, or remove it"),
-        _ => Failure::file(folder, format!("cannot be made: {e}")),
-    })?;
-    fill(folder, name)?;
+    fill(Path::new(name), name)?;
     say!("{name}/ has {name}.pg2, its test and a README.md; `cd {name} && make` runs the test")?;
     Ok(())
 }
@@ -58,9 +61,9 @@ fn fill(folder: &Path, name: &str) -> Result<(), Failure> {
         ("README.md".into(), text(Readme { name }.render())),
         (".gitignore".into(), "/out.csv\n/build/\n".into()),
     ];
-    let mut batch = output::Batch::default();
-    files.iter().try_for_each(|(file, text): &(String, String)| batch.add_text(&folder.join(file), text))?;
-    batch.finish()
+    let mut tree = output::Tree::new(folder);
+    files.into_iter().for_each(|(file, text): (String, String)| tree.add_text(&file, text));
+    tree.finish_new()
 }
 
 /// Names become files, Verilog modules and words of a Makefile, so they are plain.

@@ -8,6 +8,7 @@ use super::folding::FoldArgs;
 use super::lanes::LaneArgs;
 use crate::csv::{self, Column};
 use crate::failure::Failure;
+use crate::files::{self, Files};
 use crate::progress::Progress;
 use crate::{output, source};
 use host::backends::{self, BACKENDS, BackendOptions};
@@ -34,9 +35,9 @@ pub struct Args {
     /// Sources: CSV with a column for each j-pin element
     #[arg(long, value_name = "J.csv")]
     j: PathBuf,
-    /// Where to write the outputs as CSV
-    #[arg(short, value_name = "OUT.csv", default_value = "-")]
-    output: PathBuf,
+    /// Where to write the outputs as CSV [default: standard output, unless --json goes there]
+    #[arg(short, value_name = "OUT.csv")]
+    output: Option<PathBuf>,
     /// A parameter; vector elements as name[k]=value
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<String>,
@@ -58,6 +59,21 @@ pub struct Args {
     /// Write statistics
     #[arg(long, value_name = "STATS.json")]
     json: Option<PathBuf>,
+}
+
+impl Args {
+    pub fn files(&self) -> Files {
+        let files = Files::default().kernels("FILE", [&self.file]).data("--i", [&self.i]).data("--j", [&self.j]);
+        let files = self.which.files(files).writes("-o", &self.output(), files::CSV);
+        // The simulation writes the waves itself.
+        files.writes("--trace", &self.trace, files::WAVE).writes("--json", &self.json, files::JSON)
+    }
+
+    /// Where the results go: to standard output where nobody says otherwise and nothing else is asked for there.
+    fn output(&self) -> Option<PathBuf> {
+        let is_taken = self.json.as_deref().is_some_and(files::is_standard);
+        self.output.clone().or((!is_taken).then(|| "-".into()))
+    }
 }
 
 /// The statistics of a run, in the keys that README.md names.
@@ -86,9 +102,6 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--trace needs --backend {needed}; `{}` shows no waves", entry.name)));
     }
     args.fold.check(entry)?;
-    // Before the work, at whose end they are written; the simulation writes the waves itself.
-    output::check(&args.output)?;
-    output::check_all([&args.json, &args.trace])?;
     let (kernel, graph) = source::load(&args.file)?;
     if args.flags && graph.pins_of(PinClass::Fout).any(|(_, pin)| pin.name == csv::FLAGS) {
         let what =
@@ -120,7 +133,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let outcome = Outcome { results, flags, ..outcome };
     let seconds = started.elapsed().as_secs_f64();
     let flags = args.flags.then_some(&outcome.flags[..]);
-    csv::write(&args.output, &outputs, &outcome.results, flags, args.raw)?;
+    if let Some(path) = &args.output() {
+        csv::write(path, &outputs, &outcome.results, flags, args.raw)?;
+    }
     let raised = raised::raised(&kernel, &graph, &outcome.flags);
     raised.iter().for_each(|one| eprintln!("{}", one.text(ni)));
     if let Some(path) = &args.json {

@@ -5,6 +5,7 @@ use super::build::several::{Kernel, load};
 use super::folding::{FitArgs, Wanted, crowded};
 use super::lanes::{GroupArgs, each};
 use crate::failure::Failure;
+use crate::files::Files;
 use crate::output;
 use crate::progress::Steps;
 use flow::summary::{Engine, Summary};
@@ -73,6 +74,12 @@ pub struct Args {
     /// Seeds to try at most, one after the other until the clock is met; the fastest placement is kept
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     seeds: u32,
+}
+
+impl Args {
+    pub fn files(&self) -> Files {
+        Files::default().kernels("FILE", &self.files).fills("-o", [&self.output])
+    }
 }
 
 /// Compiles, runs the tools, and writes what came of it; the results of an earlier run are removed first, so that what
@@ -317,8 +324,7 @@ fn write(
     }
     batch.add_json(&dir.join("synth.json"), summary)?;
     if let (Some(from), Some(name)) = (&outcome.bitstream, &summary.bitstream) {
-        let to = dir.join(name);
-        std::fs::rename(from, &to).map_err(|e| Failure::file(&to, format!("cannot be written: {e}")))?;
+        batch.add_moved(from, &dir.join(name));
     }
     batch.finish()
 }

@@ -1,71 +1,112 @@
 //! What is removed when the program is interrupted: temporary files and folders that are not filled yet.
 
+use std::cell::Cell;
 use std::ffi::CString;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
+use std::time::Duration;
 
-/// More than any command writes at once.
-const SLOTS: usize = 16;
+/// A name, in a list that only grows: a handler may walk it at any time, and no name that it reads is ever freed.
+struct Node {
+    name: CString,
+    live: AtomicBool,
+    older: *mut Node,
+}
 
-/// The names, null where there is none. Folders come before what lies in them.
-static NAMES: [AtomicPtr<libc::c_char>; SLOTS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; SLOTS];
-/// Set while files get their names, which is not interrupted half-way.
-static HELD: AtomicBool = AtomicBool::new(false);
-/// The signal that came meanwhile, or 0.
+/// The head of the list. Folders are older than what lies in them.
+static NEWEST: AtomicPtr<Node> = AtomicPtr::new(std::ptr::null_mut());
+/// Threads that do what is not interrupted half-way.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+/// The signal that came, or 0.
 static WAITING: AtomicI32 = AtomicI32::new(0);
 
-/// A file or an empty folder, to be removed for as long as this lives.
+thread_local! {
+    /// How often this thread is among them.
+    static OWN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A file or an empty folder, to be removed for as long as this lives. It is made within [`uninterrupted`], together with the file.
 pub struct Pending {
-    slot: Option<usize>,
+    node: &'static Node,
 }
 
 impl Pending {
     pub fn new(path: &Path) -> Pending {
-        let name = CString::new(path.as_os_str().as_encoded_bytes()).unwrap_or_default().into_raw();
-        let null = std::ptr::null_mut();
-        let free = |slot: &AtomicPtr<_>| slot.compare_exchange(null, name, Ordering::SeqCst, Ordering::SeqCst).is_ok();
-        let slot = NAMES.iter().position(free);
-        if slot.is_none() {
-            // SAFETY: the pointer came from `into_raw` above, and no slot took it.
-            drop(unsafe { CString::from_raw(name) });
+        let name = CString::new(path.as_os_str().as_encoded_bytes()).unwrap_or_default();
+        let node = Box::into_raw(Box::new(Node { name, live: AtomicBool::new(true), older: std::ptr::null_mut() }));
+        let mut newest = NEWEST.load(Ordering::SeqCst);
+        loop {
+            // SAFETY: the node is not in the list yet, so that nobody else has it.
+            unsafe { (*node).older = newest };
+            match NEWEST.compare_exchange(newest, node, Ordering::SeqCst, Ordering::SeqCst) {
+                // SAFETY: it came from a box that is never freed, and from here on it is only read.
+                Ok(_) => return Pending { node: unsafe { &*node } },
+                Err(now) => newest = now,
+            }
         }
-        Pending { slot }
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        let name = self.slot.map(|slot| NAMES[slot].swap(std::ptr::null_mut(), Ordering::SeqCst));
-        if let Some(name) = name.filter(|n| !n.is_null()) {
-            // SAFETY: the pointer came from `into_raw`, and the swap gave it to nobody else. A handler that read it just
-            // before ends the process.
-            drop(unsafe { CString::from_raw(name) });
+        self.node.live.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Counts a thread among those that are not interrupted, for as long as it lives.
+struct Hold;
+
+impl Hold {
+    fn new() -> Hold {
+        OWN.set(OWN.get() + 1);
+        HELD.fetch_add(1, Ordering::SeqCst);
+        let signal = WAITING.load(Ordering::SeqCst);
+        if signal != 0 && OWN.get() == 1 {
+            // The program ends: nothing new is begun.
+            HELD.fetch_sub(1, Ordering::SeqCst);
+            loop {
+                #[cfg(unix)]
+                end(signal);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        Hold
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        OWN.set(OWN.get() - 1);
+        HELD.fetch_sub(1, Ordering::SeqCst);
+        #[cfg(unix)]
+        match WAITING.load(Ordering::SeqCst) {
+            0 => {}
+            signal => end(signal),
         }
     }
 }
 
 /// Does `work` with interrupts put off until it is done.
 pub fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
-    HELD.store(true, Ordering::SeqCst);
-    let done = work();
-    HELD.store(false, Ordering::SeqCst);
-    #[cfg(unix)]
-    match WAITING.swap(0, Ordering::SeqCst) {
-        0 => {}
-        signal => end(signal),
-    }
-    done
+    let _hold = Hold::new();
+    work()
 }
 
 /// Removes all that is pending; safe in a signal handler.
 fn remove() {
-    for name in NAMES.iter().rev().map(|n| n.load(Ordering::SeqCst)).filter(|n| !n.is_null()) {
-        // SAFETY: the name is whole while the pointer is set, and unlink and rmdir are async-signal-safe.
-        unsafe {
-            if libc::unlink(name) != 0 {
-                libc::rmdir(name);
+    let mut node = NEWEST.load(Ordering::SeqCst);
+    while !node.is_null() {
+        // SAFETY: nodes in the list are whole and never freed.
+        let Node { name, live, older } = unsafe { &*node };
+        if live.load(Ordering::SeqCst) {
+            // SAFETY: unlink and rmdir are async-signal-safe.
+            unsafe {
+                if libc::unlink(name.as_ptr()) != 0 {
+                    libc::rmdir(name.as_ptr());
+                }
             }
         }
+        node = *older;
     }
 }
 
@@ -93,10 +134,13 @@ pub fn remove_when_interrupted() {
     }
 }
 
+/// Ends the program, now or when the last thread lets go of what is not interrupted. A thread that begins such work looks for the
+/// signal after it has counted itself, and this looks at the count after it has noted the signal, so that one of the two sees the
+/// other: no file comes to be behind the removal.
 #[cfg(unix)]
 extern "C" fn end(signal: libc::c_int) {
-    if HELD.load(Ordering::SeqCst) {
-        WAITING.store(signal, Ordering::SeqCst);
+    WAITING.store(signal, Ordering::SeqCst);
+    if HELD.load(Ordering::SeqCst) > 0 {
         return;
     }
     remove();

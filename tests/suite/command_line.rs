@@ -77,7 +77,6 @@ fn wrong_usage_is_status_2() {
         ("fmm --n 10 --ranks 2 --jmem 4096", &["--jmem is for pipelines", "--backend emulator"]),
         ("fmm2 --n 10 --jmem 4096", &["--jmem is for pipelines", "`cpu`"]),
         ("fmm --n 10 --near-only --m2l native", &["--near-only", "--m2l"]),
-        ("fmm --n 10 -o x.csv --json x.csv", &["-o and --json both name x.csv"]),
         ("bench no_such_bench", &["no_such_bench"]),
     ];
     for (words, err) in wrong {

@@ -280,7 +280,6 @@ fn what_is_wrong_is_told() {
         ("--leaf 0", "at least one point"),
         ("--tol 0", "above 0 and below 1"),
         ("--order 3 --tol 1e-3", "cannot be used with"),
-        ("-o a.csv --json a.csv", "both name"),
     ] {
         check_in(&p, &format!("fmm2 --n 10 {words}"), 2, &[], &[part]);
     }

@@ -46,8 +46,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "src",
         &[
-            "failure", "output", "memory", "input", "include", "source", "csv", "manifest", "progress", "tables",
-            "chart", "cmd",
+            "failure", "declared", "output", "memory", "input", "include", "source", "files", "csv", "manifest",
+            "progress", "tables", "chart", "cmd",
         ],
     ),
 ];

@@ -5,7 +5,7 @@ use super::{Args, LONGEST_PREFIX, config, made, prefix};
 use crate::cmd::folding::Wanted;
 use crate::failure::Failure;
 use crate::manifest::{Manifest, Several};
-use crate::{output, source};
+use crate::source;
 use hdl::circuit::target::Clock;
 use hdl::engine::{Design, design, switch};
 use hdl::export::Text;
@@ -100,11 +100,5 @@ pub fn build(args: &Args, clock: Clock) -> Result<(), Failure> {
         stream_bits: configs[0].stream_bits,
         top: netlist.top,
     };
-    let _folder = output::Folder::at(&args.output)?;
-    let mut batch = output::Batch::default();
-    for file in &all {
-        batch.add_text(&args.output.join(&file.name), &file.text)?;
-    }
-    batch.add_json(&args.output.join("manifest.json"), &manifest)?;
-    batch.finish()
+    args.write(all, &manifest)
 }

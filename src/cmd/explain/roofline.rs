@@ -3,6 +3,7 @@
 use super::Args;
 use crate::cmd::bench::measured::{self, Measured};
 use crate::failure::Failure;
+use crate::files::{self, Files};
 use crate::{input, output, source};
 use hdl::engine::usual;
 use hdl::serial::kernel_hash;
@@ -31,6 +32,12 @@ pub struct RooflineArgs {
     /// With --roofline: write the predictions
     #[arg(long, value_name = "OUT.json", requires = "roofline")]
     json: Option<PathBuf>,
+}
+
+impl RooflineArgs {
+    pub fn files(&self, files: Files) -> Files {
+        files.reads("--card", &self.card).writes("--json", &self.json, files::JSON)
+    }
 }
 
 /// What --json writes.
@@ -65,7 +72,6 @@ struct Row {
 
 /// Prints the predictions for a kernel.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    output::check_all([&args.roofline.json])?;
     let kernel = source::read(&args.file)?;
     let graph = source::compile(&kernel)?;
     let built = super::built(args, &kernel, &graph)?;
@@ -77,9 +83,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let report = report(&args.roofline, args.clock.freq, &graph, &lanes)?;
     if let Some(path) = &args.roofline.json {
         output::write_json(path, &report)?;
-        if path == Path::new("-") {
-            return Ok(());
-        }
     }
     output::print(&text(&report))
 }

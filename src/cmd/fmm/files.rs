@@ -1,8 +1,9 @@
 //! What an FMM reads and writes.
 
 use super::ranks::table as ranks_table;
-use super::{Args, BYTES_A_PARTICLE, roofline, table};
+use super::{Args, BYTES_A_PARTICLE, NATIVE, roofline, table};
 use crate::failure::Failure;
+use crate::files::{self, Files, Format};
 use crate::{input, memory, output, source};
 use host::data::input::{Input, NPY_WIDTH_OF_TARGETS, NPY_WIDTHS, columns_of, csv_head, csv_rows, to_csv};
 use host::data::particles::{Field, Particles};
@@ -15,17 +16,19 @@ use host::ranks::report::RanksReport;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Says of the files that are to be written whether they can be, and that no two are one.
-pub fn check_outputs(args: &Args) -> Result<(), Failure> {
-    let named = [
-        ("-o", &args.output),
-        ("--json", &args.json),
-        ("--report", &args.report),
-        ("--save-particles", &args.save_particles),
-    ];
-    output::check_apart(&named)
+impl Args {
+    pub fn files(&self) -> Files {
+        let m2l = self.m2l.iter().filter(|name| *name != NATIVE);
+        let files = Files::default().data("--particles", &self.particles).data("--targets", &self.targets);
+        let files = self.predict.files(files.kernels("--p2p", &self.p2p).kernels("--m2l", m2l));
+        files
+            .writes("-o", &self.output, files::TABLE)
+            .writes("--json", &self.json, files::JSON)
+            .writes("--report", &self.report, files::HTML)
+            .writes("--save-particles", &self.save_particles, files::TABLE)
+    }
 }
 
 pub fn input(args: &Args) -> Result<Input, Failure> {
@@ -137,7 +140,7 @@ pub fn particles(args: &Args) -> Result<Particles, Failure> {
 pub fn save_particles(args: &Args, input: &Input) -> Result<(), Failure> {
     let Some(path) = &args.save_particles else { return Ok(()) };
     let columns = input.columns();
-    save(path, || npy::write_columns(&columns), || to_csv(&columns))
+    save(path, &columns)
 }
 
 /// The same where each rank has its slice of `n` particles: ranks bring their rows into the form of the file, and the first one writes
@@ -145,18 +148,19 @@ pub fn save_particles(args: &Args, input: &Input) -> Result<(), Failure> {
 pub fn save_particles_of_ranks(args: &Args, input: &Input, n: usize, comm: &dyn Comm) -> Result<(), Failure> {
     let Some(path) = &args.save_particles else { return Ok(()) };
     let columns = input.columns();
-    let (head, rows) = match is_npy(path) {
-        true => {
+    let (format, path) = files::table(path);
+    let (head, rows) = match format {
+        Format::Npy => {
             let (plain, mut rows) = (columns.iter().map(|c| c.1).collect::<Vec<_>>(), Vec::new());
             npy::put_rows(&mut rows, &plain);
             (npy::head(n, columns.len()), rows)
         }
-        false => (csv_head(&columns).into_bytes(), csv_rows(&columns).into_bytes()),
+        Format::Csv => (csv_head(&columns).into_bytes(), csv_rows(&columns).into_bytes()),
     };
     if comm.rank() > 0 {
         return comm.send(0, Tag::Rows, rows).map_err(|e| Failure::Tool(e.to_string()));
     }
-    output::write_with(path, |out: &mut dyn Write| {
+    output::write_with(&path, |out: &mut dyn Write| {
         out.write_all(&head)?;
         out.write_all(&rows)?;
         drop(rows);
@@ -174,8 +178,7 @@ pub fn write(args: &Args, fields: &[Field], stats: &Stats) -> Result<(), Failure
 /// The same, with what ranks report.
 pub fn write_with(args: &Args, fields: &[Field], stats: &Stats, ranks: Option<&RanksReport>) -> Result<(), Failure> {
     if let Some(path) = &args.output {
-        let columns = columns_of(fields);
-        save(path, || npy::write_columns(&columns), || to_csv(&columns))?;
+        save(path, &columns_of(fields))?;
     }
     if let Some(path) = &args.json {
         output::write_json(path, &Report { stats, ranks })?;
@@ -183,12 +186,7 @@ pub fn write_with(args: &Args, fields: &[Field], stats: &Stats, ranks: Option<&R
     if let Some(path) = &args.report {
         output::write_text(path, &table::html(stats, predicted(args, stats)?)?)?;
     }
-    // Results that go to standard output are not mixed with a table for people.
-    let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-    if !standard(&args.output) && !standard(&args.json) && !standard(&args.save_particles) {
-        output::print(&(table::text(stats) + &ranks.map_or(String::new(), ranks_table)))?;
-    }
-    Ok(())
+    output::print(&(table::text(stats) + &ranks.map_or(String::new(), ranks_table)))
 }
 
 /// P2P on cards and boards; nothing where the targets are not the particles.
@@ -210,12 +208,12 @@ struct Report<'a> {
     ranks: Option<&'a RanksReport>,
 }
 
-/// Writes an `.npy` file or CSV, by the ending of its name.
-pub fn save(path: &Path, npy: impl FnOnce() -> Vec<u8>, csv: impl FnOnce() -> String) -> Result<(), Failure> {
-    let bytes = if is_npy(path) { npy() } else { csv().into_bytes() };
-    output::write_with(path, |out: &mut dyn Write| out.write_all(&bytes))
-}
-
-fn is_npy(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == "npy")
+/// Writes an array or CSV, by the name.
+pub fn save(path: &Path, columns: &[(String, &[f64])]) -> Result<(), Failure> {
+    let (format, path) = files::table(path);
+    let bytes = match format {
+        Format::Npy => npy::write_columns(columns),
+        Format::Csv => to_csv(columns).into_bytes(),
+    };
+    output::write_with(&path, |out: &mut dyn Write| out.write_all(&bytes))
 }

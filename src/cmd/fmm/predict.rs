@@ -11,11 +11,13 @@ use super::kernels::{Kernels, generated};
 use super::{Args, LEAF, failure, options};
 use crate::cmd::lanes::{Share, each};
 use crate::failure::Failure;
+use crate::files::Files;
 use crate::{output, source};
 use hdl::board::{BOARDS, Board, board, gigabit};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Config, usual};
 use hdl::serial::kernel_hash;
+use host::data::input::Input;
 use host::driver::StreamBackend;
 use host::fmm::offload;
 use host::fmm::offload::Pipelines;
@@ -27,7 +29,7 @@ use pg2::graph::Graph;
 use pg2::report::shown::shown;
 use serde::Serialize;
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 #[derive(clap::Args)]
@@ -54,6 +56,10 @@ pub struct PredictArgs {
 }
 
 impl PredictArgs {
+    pub fn files(&self, files: Files) -> Files {
+        files.made("--synth", &self.synth)
+    }
+
     /// Whether the link of a board that is not made yet goes over Ethernet: its fastest one, unless a line is asked for.
     fn over_ethernet(&self, board: &Board) -> bool {
         board.ethernet.is_some() && self.baud.is_none()
@@ -245,7 +251,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     let kernels = kernels(args, board)?;
     let particles = particles(args)?;
     if let Some(path) = &args.save_particles {
-        files::save(path, || host::data::npy::write_particles(&particles), || particles.to_csv())?;
+        files::save(path, &Input::from(particles.clone()).columns())?;
     }
     let plan = |leaf: usize| {
         let options = host::fmm::FmmOptions { leaf, ..options(args, false) };
@@ -262,7 +268,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     let work = || plan(leaf).map(|plan| fill::Work { p2p: plan.pairs.p2p, m2l: plan.pairs.m2l });
     let wanted = Wanted { predict: &args.predict, engine: &args.engine, kernels: &kernels, work: &work };
     let machine = wanted.machine(board)?;
-    asked(args, &kernels, particles.len(), &ran).report(&machine)?.write(&args.json, &args.save_particles)
+    asked(args, &kernels, particles.len(), &ran).report(&machine)?.write(&args.json)
 }
 
 /// An FMM by its options.
@@ -278,16 +284,12 @@ fn asked<'a>(
 }
 
 impl Report {
-    /// Writes it where that is asked for, and prints its table unless something else goes to standard output.
-    pub fn write(&self, json: &Option<PathBuf>, save_particles: &Option<PathBuf>) -> Result<(), Failure> {
+    /// Writes it where that is asked for, and prints its table.
+    pub fn write(&self, json: &Option<PathBuf>) -> Result<(), Failure> {
         if let Some(path) = json {
             output::write_json(path, self)?;
         }
-        let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-        if !standard(json) && !standard(save_particles) {
-            output::print(&tables::text(self))?;
-        }
-        Ok(())
+        output::print(&tables::text(self))
     }
 }
 

@@ -33,6 +33,13 @@ pub enum World {
     Mpi,
 }
 
+impl Args {
+    /// Whether this process is one of many ranks.
+    pub fn on_ranks(&self) -> bool {
+        matches!(asked(self), Some(World::Mpi))
+    }
+}
+
 /// Whether ranks are asked for, by an option or by a launcher of MPI.
 pub fn asked(args: &Args) -> Option<World> {
     match (args.ranks, mpi::launched()) {
@@ -87,7 +94,7 @@ pub fn run(args: &Args, world: World) -> Result<(), Failure> {
     let is_possible = |chosen: &Chosen, ranks: usize| {
         check_ranks(args, &world, chosen, ranks)?;
         check(args, &chosen.options, chosen.native)?;
-        files::check_outputs(args)?;
+        args.files().check()?;
         args.tell_of_kernels();
         Ok(())
     };

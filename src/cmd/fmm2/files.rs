@@ -1,29 +1,29 @@
 //! What an FMM in two dimensions reads and writes.
 
+use super::super::fmm::files::save;
 use super::super::fmm::roofline;
 use super::{Args, BYTES_A_POINT, ChargeArg, DistArg, KernelArg, table};
 use crate::failure::Failure;
+use crate::files::{self, Files};
 use crate::{input, memory, output};
-use host::data::input::to_csv;
 use host::data::npy;
-use host::data::plane::{self as files, Distribution, Points};
+use host::data::plane::{self, Distribution, Points};
 use host::data::random::Charge;
 use host::fmm::MOST_PARTICLES;
 use host::plane::Solution;
 use host::plane::stats::Stats;
 use pg2::graph::Graph;
-use std::io::Write;
-use std::path::{Path, PathBuf};
 
-/// Says of the files that are to be written whether they can be, and that no two are one.
-pub fn check_outputs(args: &Args) -> Result<(), Failure> {
-    let named = [
-        ("-o", &args.output),
-        ("--json", &args.json),
-        ("--report", &args.report),
-        ("--save-particles", &args.save_particles),
-    ];
-    output::check_apart(&named)
+impl Args {
+    pub fn files(&self) -> Files {
+        let files = Files::default().data("--particles", &self.particles).data("--targets", &self.targets);
+        self.predict
+            .files(files.kernels("--p2p", &self.p2p))
+            .writes("-o", &self.output, files::TABLE)
+            .writes("--json", &self.json, files::JSON)
+            .writes("--report", &self.report, files::HTML)
+            .writes("--save-particles", &self.save_particles, files::TABLE)
+    }
 }
 
 pub fn points(args: &Args) -> Result<Points, Failure> {
@@ -57,8 +57,8 @@ pub fn targets(args: &Args) -> Result<Option<[Vec<f64>; 2]>, Failure> {
     let Some(path) = &args.targets else { return Ok(None) };
     let bytes = input::read(path)?;
     let read = match npy::is_npy(&bytes) {
-        true => files::targets_from_npy(&bytes),
-        false => files::targets_from_csv(input::csv(path, &bytes)?),
+        true => plane::targets_from_npy(&bytes),
+        false => plane::targets_from_csv(input::csv(path, &bytes)?),
     };
     read.map(Some).map_err(|e| Failure::file(path, e))
 }
@@ -83,7 +83,7 @@ fn columns(args: &Args, solutions: &[Solution]) -> Vec<(String, Vec<f64>)> {
 pub fn write(args: &Args, solutions: &[Solution], stats: &Stats, p2p: &Graph) -> Result<(), Failure> {
     if let Some(path) = &args.output {
         let columns = columns(args, solutions);
-        write_columns(path, &columns.iter().map(|(name, c)| (name.clone(), &c[..])).collect::<Vec<_>>())?;
+        save(path, &columns.iter().map(|(name, c)| (name.clone(), &c[..])).collect::<Vec<_>>())?;
     }
     if let Some(path) = &args.json {
         output::write_json(path, stats)?;
@@ -99,17 +99,5 @@ pub fn write(args: &Args, solutions: &[Solution], stats: &Stats, p2p: &Graph) ->
         let predicted = if is_apart { Vec::new() } else { roofline::rows(p2p, &args.engine, &ran)? };
         output::write_text(path, &table::html(stats, predicted)?)?;
     }
-    // Results that go to standard output are not mixed with a table for people.
-    let standard = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-    if !standard(&args.output) && !standard(&args.json) && !standard(&args.save_particles) {
-        output::print(&table::text(stats))?;
-    }
-    Ok(())
-}
-
-/// Writes an `.npy` file or CSV, by the ending of its name.
-pub fn write_columns(path: &Path, columns: &[(String, &[f64])]) -> Result<(), Failure> {
-    let is_npy = path.extension().is_some_and(|e| e == "npy");
-    let bytes = if is_npy { npy::write_columns(columns) } else { to_csv(columns).into_bytes() };
-    output::write_with(path, |out: &mut dyn Write| out.write_all(&bytes))
+    output::print(&table::text(stats))
 }

@@ -1,6 +1,7 @@
 //! `pairforge fmm2 --predict BOARD`: what an FMM in two dimensions with P2P on a board would take, without the board.
 
 use super::super::fmm::failure;
+use super::super::fmm::files::save;
 use super::super::fmm::kernels::Kernels;
 use super::super::fmm::predict::{Asked, Machine, Ran, Wanted, fill};
 use super::{Args, files, sets};
@@ -17,7 +18,7 @@ pub fn run(args: &Args, name: &str, options: &Options, p2p: Graph) -> Result<(),
     let points = files::points(args)?;
     let targets = files::targets(args)?;
     if let Some(path) = &args.save_particles {
-        files::write_columns(path, &points.columns())?;
+        save(path, &points.columns())?;
     }
     let geometry =
         Geometry { sources: [&points.x, &points.y], targets: targets.as_ref().map(|[x, y]| [&x[..], &y[..]]) };
@@ -48,5 +49,5 @@ pub fn run(args: &Args, name: &str, options: &Options, p2p: Graph) -> Result<(),
         run: &ran,
     };
     let wanted = Wanted { predict: &args.predict, engine: &args.engine, kernels: &kernels, work: &work };
-    asked.report(&wanted.machine(board)?)?.write(&args.json, &args.save_particles)
+    asked.report(&wanted.machine(board)?)?.write(&args.json)
 }

@@ -2,6 +2,7 @@
 
 use crate::csv::{self, Column};
 use crate::failure::Failure;
+use crate::files::Files;
 use hdl::{Flags, Format};
 use host::cells::{self, Reach, Report};
 use host::job::{Backend, Job, Run, SourceRange, Table};
@@ -23,6 +24,12 @@ pub struct Which {
     /// Run what a CSV file lists: columns i_first, i_count, j_first, j_count
     #[arg(long, value_name = "FILE", conflicts_with = "cells")]
     segments: Option<PathBuf>,
+}
+
+impl Which {
+    pub fn files(&self, files: Files) -> Files {
+        files.data("--segments", &self.segments)
+    }
 }
 
 fn length(text: &str) -> Result<f64, String> {

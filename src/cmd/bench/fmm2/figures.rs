@@ -7,7 +7,8 @@ use crate::chart::Unit;
 use crate::chart::axis::label;
 use crate::cmd::bench::Args;
 use crate::failure::Failure;
-use crate::output::{self, Batch, Folder, say};
+use crate::files::Files;
+use crate::output::{Tree, say};
 use host::cuda::{compile, device};
 use host::plane::gpu::Gpu;
 use std::path::{Path, PathBuf};
@@ -41,6 +42,12 @@ enum On {
     Gpu,
 }
 
+impl FigureArgs {
+    pub fn files(&self, files: Files) -> Files {
+        files.reads("--from", &self.from).fills("--figures", &self.figures)
+    }
+}
+
 /// The folder for the figures, where they were asked for.
 pub fn folder(args: &Args) -> Option<&Path> {
     args.figures.figures.as_deref()
@@ -48,8 +55,6 @@ pub fn folder(args: &Args) -> Option<&Path> {
 
 /// Measures or reads, draws, and writes all files or none.
 pub fn run(args: &Args, to: &Path) -> Result<(), Failure> {
-    let folder = Folder::at(to)?;
-    output::check(&to.join("figures.json"))?;
     let wanted = &args.figures;
     let measured = if wanted.from.is_empty() { measured(args)? } else { Measured::read(&wanted.from)? };
     for value in paper::values(&measured) {
@@ -58,17 +63,16 @@ pub fn run(args: &Args, to: &Path) -> Result<(), Failure> {
         let ours = if ours.is_empty() { "not measured".into() } else { ours.join("; ") };
         say!("  {} ({}): paper {}; {ours}", value.what, value.place, value.paper)?;
     }
-    let mut batch = Batch::default();
+    let mut tree = Tree::new(to);
+    tree.add_text("paper.csv", table::values(&measured));
+    for figure in draw::figures(&measured) {
+        tree.add_text(&format!("{}.svg", figure.name), figure.svg);
+        tree.add_text(&format!("{}.csv", figure.name), figure.csv);
+    }
     // On one line: hundreds of runs are not for reading.
     let runs = serde_json::to_string(&measured).expect("runs are plain numbers, names and lists");
-    batch.add_text(&to.join("figures.json"), &(runs + "\n"))?;
-    batch.add_text(&to.join("paper.csv"), &table::values(&measured))?;
-    for figure in draw::figures(&measured) {
-        batch.add_text(&to.join(format!("{}.svg", figure.name)), &figure.svg)?;
-        batch.add_text(&to.join(format!("{}.csv", figure.name)), &figure.csv)?;
-    }
-    batch.finish()?;
-    drop(folder);
+    tree.add_text("figures.json", runs + "\n");
+    tree.finish(&[])?;
     say!("  written: Table 1 and Figs. 2 to 10 as SVG and CSV, paper.csv and figures.json in {}", to.display())
 }
 

@@ -45,7 +45,7 @@ pub fn on_threads(args: &Args, name: &str, ranks: usize) -> Result<(), Failure> 
     });
     let found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(told)?;
     let report = found.into_iter().flatten().next().expect("the first rank has it if none failed");
-    report.write(&args.json, &args.save_particles)
+    report.write(&args.json)
 }
 
 /// On processes of MPI.
@@ -71,7 +71,7 @@ pub fn on_mpi(args: &Args, name: &str, mpi: &Mpi) -> Result<(), Failure> {
         output::tell(&(Failure::Tool(text.clone()).text() + "\n"));
         mpi.abort_with(3);
     }
-    let write = |report: Report| report.write(&args.json, &args.save_particles);
+    let write = |report: Report| report.write(&args.json);
     agreed(mpi, found.map_err(told)?.map_or(Ok(()), write))
 }
 

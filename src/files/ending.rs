@@ -1,0 +1,93 @@
+//! What the endings of names say of formats: those that are written, and those that look like data and cannot be read.
+
+use crate::failure::Failure;
+use pg2::report::shown;
+use std::path::{Path, PathBuf};
+
+/// What an output is written as, by the endings of its name. A name without one is fine.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    /// In words, behind "writes".
+    what: &'static str,
+    /// None for any.
+    endings: &'static [&'static str],
+    /// Whether a format may stand in front of the name: `npy:-`.
+    takes_format: bool,
+}
+
+const fn kind(what: &'static str, endings: &'static [&'static str]) -> Kind {
+    Kind { what, endings, takes_format: false }
+}
+
+/// Columns of numbers.
+pub const TABLE: Kind =
+    Kind { takes_format: true, ..kind("CSV (.csv, .txt) or a NumPy array (.npy)", &["csv", "txt", "npy"]) };
+pub const CSV: Kind = kind("CSV (.csv, .txt)", &["csv", "txt"]);
+pub const JSON: Kind = kind("JSON (.json)", &["json"]);
+pub const SVG: Kind = kind("SVG (.svg)", &["svg"]);
+pub const HTML: Kind = kind("HTML (.html, .htm)", &["html", "htm"]);
+pub const WAVE: Kind = kind("a waveform (.fst)", &["fst"]);
+pub const KERNEL: Kind = kind("a kernel (.pg2)", &["pg2"]);
+/// A line of text, under any name.
+pub const PLAIN: Kind = kind("text", &[]);
+
+impl Kind {
+    /// Refuses a name that promises another format.
+    pub fn check(self, option: &str, path: &Path) -> Result<(), Failure> {
+        match ending(path) {
+            Some(found) if !self.endings.is_empty() && !self.endings.contains(&&found[..]) => {
+                Err(Failure::file(path, format!("`.{found}` is not written here; {option} writes {}", self.what)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The file of a name that may begin with a format.
+    pub fn without_format(self, path: &Path) -> PathBuf {
+        if self.takes_format { table(path).1 } else { path.to_path_buf() }
+    }
+}
+
+/// What columns are written as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    Csv,
+    Npy,
+}
+
+/// The format and the file of a name: `npy:NAME` and `csv:NAME` say the format, else the ending does.
+pub fn table(path: &Path) -> (Format, PathBuf) {
+    let name = path.to_str().unwrap_or_default();
+    match (name.strip_prefix("npy:"), name.strip_prefix("csv:")) {
+        (Some(rest), _) => (Format::Npy, rest.into()),
+        (_, Some(rest)) => (Format::Csv, rest.into()),
+        _ if ending(path).as_deref() == Some("npy") => (Format::Npy, path.to_path_buf()),
+        _ => (Format::Csv, path.to_path_buf()),
+    }
+}
+
+/// The ending of a name in lower case: letters and digits that begin with a letter. Names of temporary files have longer ones, which
+/// mean nothing.
+fn ending(path: &Path) -> Option<String> {
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    let is_word =
+        ending.starts_with(|c: char| c.is_ascii_lowercase()) && ending.chars().all(|c| c.is_ascii_alphanumeric());
+    (is_word && ending.len() <= 8).then_some(ending)
+}
+
+/// Endings of formats that hold particles elsewhere and are not read.
+const FOREIGN: [&str; 22] = [
+    "h5", "hdf5", "hdf", "npz", "mat", "parquet", "feather", "arrow", "vtk", "vtu", "vtp", "ply", "pcd", "json",
+    "xlsx", "xls", "ods", "fits", "nc", "gz", "zip", "pkl",
+];
+
+/// Refuses an input whose name promises what is not read. Any other is read by its content.
+pub fn check_data(option: &str, path: &Path) -> Result<(), Failure> {
+    match ending(path).filter(|found| FOREIGN.contains(&&found[..])) {
+        Some(found) => Err(Failure::Input(format!(
+            "{option} {}: `.{found}` cannot be read; text with a header (.csv, .txt) and, for particles, NumPy arrays (.npy) can",
+            shown::path(path)
+        ))),
+        None => Ok(()),
+    }
+}
