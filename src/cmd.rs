@@ -13,6 +13,7 @@ mod fmm2;
 mod fmt;
 mod folding;
 mod r#gen;
+mod help;
 mod lanes;
 mod list;
 mod lsp;
@@ -23,6 +24,7 @@ mod synth;
 use crate::failure::Failure;
 use crate::files::Files;
 pub use fmm::{Telling, telling};
+pub use help::dressed;
 
 /// A subcommand with its arguments.
 #[derive(clap::Subcommand)]

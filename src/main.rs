@@ -66,9 +66,17 @@ fn main() -> ExitCode {
 
 /// The command line's options, each of which takes a value like `-1` as a number, so that a wrong one is refused by name.
 fn parse() -> Result<Cli, clap::Error> {
-    let mut command = with_negative_numbers(Cli::command());
+    let asks_for_help = |word: std::ffi::OsString| word == "-h" || word == "--help" || word == "help";
+    let mut command = command();
+    if std::env::args_os().any(asks_for_help) {
+        command = command.mut_subcommands(cmd::dressed);
+    }
     let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|e| e.format(&mut command))
+}
+
+fn command() -> clap::Command {
+    with_negative_numbers(Cli::command())
 }
 
 fn with_negative_numbers(command: clap::Command) -> clap::Command {

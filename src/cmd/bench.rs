@@ -39,15 +39,17 @@ pub struct Args {
     /// In the benchmark `card`, one GPU does the work of all: how much more that is than the work of one
     #[arg(long)]
     in_place: bool,
-    /// Particles of the benchmark `card`, made on each GPU, in place of its usual problems; up to 2^31. Particles of a rank of `mpi`
-    /// [default: 16384], and of each of the most ranks of `ranks` [default: 256]
+    /// Particles of the benchmark `card`, or of a rank of `mpi` [default: 16384] and `ranks` [default: 256]
+    ///
+    /// Those of `card` are made on each GPU, in place of its usual problems; up to 2^31.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 31))]
     n: Option<u32>,
     /// Order of the expansions with --n
     #[arg(long, value_name = "P", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10), requires = "n")]
     order: u32,
-    /// Start the ranks of the benchmark `mpi` by this command, to which their number is added, such as "mpirun -n" [default: ranks are
-    /// threads]
+    /// Start the ranks of the benchmark `mpi` by this command, such as "mpirun -n" [default: ranks are threads]
+    ///
+    /// The number of ranks is added to it.
     #[arg(long, value_name = "COMMAND")]
     mpirun: Option<String>,
     /// The ranks of the benchmark `mpi` compute on GPUs, in turn those of this host
@@ -62,8 +64,7 @@ pub struct Args {
     /// Write what the benchmark `ranks` counts, or the figures of `mpi` where it alone is named
     #[arg(long, value_name = "FIGURES.csv")]
     csv: Option<PathBuf>,
-    /// Draw the seconds of FMMs by size that the benchmark `cuda` measures, or the growth of `ranks` or the scaling of `mpi` where it
-    /// alone is named
+    /// Draw the seconds by size of `cuda`, or the growth of `ranks` or the scaling of `mpi` where it alone is named
     #[arg(long, value_name = "FIGURES.svg")]
     svg: Option<PathBuf>,
     #[command(flatten)]

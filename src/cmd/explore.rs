@@ -36,8 +36,9 @@ pub struct Args {
     /// Sources: CSV with a column for each j-pin element
     #[arg(long, value_name = "J.csv")]
     j: PathBuf,
-    /// What to vary: a format as the file writes it, a pin or value for its format, or a const. Of a float, fixed or log
-    /// format the fraction bits take the values lo to hi, of an int the width; several --vary make a grid
+    /// What to vary: a format as the file writes it, a pin or value for its format, or a const
+    ///
+    /// Of a float, fixed or log format the fraction bits take the values lo to hi, of an int the width. Several --vary make a grid.
     #[arg(long = "vary", value_name = "NAME=LO..HI[:STEP]", required = true)]
     vary: Vec<String>,
     /// Where the points run: a backend that gives the bits; on `cuda-exact` their reference runs on the GPU too

@@ -64,12 +64,15 @@ pub struct Args {
     /// Where P2P and M2L run: natively on `cpu` or `cuda`, or by pipelines (see `pairforge list backends`) [default: cpu]
     #[arg(long, value_name = "B")]
     backend: Option<String>,
-    /// P2P kernel: a file or a shipped kernel, which backend cpu runs by what it means in real numbers [default: native code; on
-    /// pipelines p2p]
+    /// P2P kernel: a file or a shipped kernel [default: native code; on pipelines p2p]
+    ///
+    /// Backend cpu runs it by what it means in real numbers, pipelines to the bit. One that is not 1/r gets a far field of its own
+    /// (docs/fmm.md, H15).
     #[arg(long, value_name = "FILE.pg2")]
     p2p: Option<String>,
-    /// M2L kernel of the order, or `native` for native code beside P2P on pipelines [default: native code; on pipelines the
-    /// generated one]
+    /// M2L kernel, or `native` for native code beside P2P on pipelines [default: native code; on pipelines the generated one]
+    ///
+    /// Its order is that of --order; `pairforge gen m2l --order P` writes one.
     #[arg(long, value_name = "FILE.pg2")]
     m2l: Option<String>,
     /// Where the stages besides P2P run on backend cuda [default: gpu where it takes the problem, else cpu]
@@ -78,8 +81,9 @@ pub struct Args {
     /// Expansion order P [default: 4, or what --tol needs]
     #[arg(long, value_name = "P")]
     order: Option<usize>,
-    /// M2L takes the order below between cells at offsets d with d.d above D, of which those along y count a quarter less and
-    /// those along z a half; solid harmonics only [default: nowhere, or what --tol needs]
+    /// M2L takes the order below between cells at offsets d with d.d above D [default: nowhere, or what --tol needs]
+    ///
+    /// Offsets along y count a quarter less and those along z a half. For solid harmonics only.
     #[arg(long, value_name = "D", conflicts_with_all = ["tol", "near_only", "predict"])]
     lower_beyond: Option<f64>,
     /// Find the order, precision and leaf size for a relative L2 error of the gradient of at most E
@@ -91,14 +95,18 @@ pub struct Args {
     /// Particles up to which a cell stays a leaf [default: by what the stages cost; 64 for --near-only]
     #[arg(long, value_name = "N")]
     leaf: Option<usize>,
-    /// Edge of the root cell in edges of the particles' box, from 1 to below 2, for --leaf [default: 1; without --leaf by what the stages cost on backend cpu]
+    /// Edge of the root cell in edges of the particles' box, from 1 to below 2, with --leaf [default: 1]
+    ///
+    /// Without --leaf it is what makes the stages cost least on backend cpu.
     #[arg(long, value_name = "F", requires = "leaf", default_value_t = 1.0, hide_default_value = true)]
     enlarge: f64,
     /// Measure what the stages cost on this machine, show it, and keep it for the leaf sizes of later runs
     #[arg(long, conflicts_with_all = ["tol", "order", "leaf", "particles", "check", "output", "json", "report", "budget", "predict"])]
     tune: bool,
-    /// Basis of the expansions [default: solid for native code without --order, for --tol and on a GPU, else cartesian; chebyshev
-    /// for a P2P kernel that is not 1/r]
+    /// Basis of the expansions [default: solid for native code, cartesian with --order and on pipelines]
+    ///
+    /// Cartesian is the paper's expansion, which M2L kernels compute. Solid harmonics, also the default of --tol and on a GPU, are more
+    /// accurate at the same order. Chebyshev polynomials are for a P2P kernel that is not 1/r.
     #[arg(long, value_enum)]
     expansion: Option<BasisArg>,
     /// Arithmetic of native code [default: f64, or what --tol needs]
@@ -107,10 +115,14 @@ pub struct Args {
     /// Threads; 0 for one a core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads)]
     threads: usize,
-    /// GPUs of this host that share the work (backend cuda); ranks share out so many of their machine [default: 1, of each rank]
+    /// GPUs of this host that share the work, on backend cuda [default: 1, of each rank]
+    ///
+    /// Ranks share out so many of their machine.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus: Option<u32>,
-    /// Share the work among so many ranks, which are threads of this process; under mpirun, ranks are processes
+    /// Share the work among so many ranks, which are threads of this process
+    ///
+    /// Under mpirun, ranks are processes, and mpirun says how many.
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..=256))]
     ranks: Option<u32>,
     #[command(flatten)]
@@ -124,7 +136,9 @@ pub struct Args {
     /// Leave out the far field, for kernels that are not 1/r far away
     #[arg(long, conflicts_with = "m2l")]
     near_only: bool,
-    /// Compare K random targets with direct summation in f64, or with sums over all images if --periodic is given
+    /// Compare K random targets with direct summation in f64
+    ///
+    /// With --periodic the sums are over all images, with a P2P kernel that is not 1/r those of the kernel.
     #[arg(long, value_name = "K", value_parser = samples)]
     check: Option<usize>,
     /// Split the error at the targets of --check (1000 without it) into truncation and the formats of P2P and M2L

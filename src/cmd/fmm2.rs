@@ -68,8 +68,9 @@ pub struct Args {
     /// Arithmetic of the expansions [default: f64, or what --tol needs]
     #[arg(long, value_enum)]
     precision: Option<PrecisionArg>,
-    /// Where it runs: `cpu` all of it, `cuda` all of it on an NVIDIA GPU or on the CPU what that does not take, else P2P by a kernel
-    /// (see `pairforge list backends`)
+    /// Where it runs: natively on `cpu` or `cuda`, or P2P by pipelines (see `pairforge list backends`)
+    ///
+    /// On `cuda` an NVIDIA GPU runs all of it, and the CPU what that does not take.
     #[arg(long, value_name = "B", default_value = "cpu")]
     backend: String,
     /// P2P kernel: a file or a shipped kernel [default: harmonic2d or log2d; on backends cpu and cuda native code]

@@ -39,8 +39,9 @@ impl FoldArgs {
 
 #[derive(clap::Args)]
 pub struct FitArgs {
-    /// Clocks from one pair to the next (initiation interval): with more than 1, operators share units. Of several kernels one
-    /// number for all or one for each; `fit` for those that --fit is to find
+    /// Clocks from one pair to the next (initiation interval): with more than 1, operators share units
+    ///
+    /// Of several kernels one number for all or one for each; `fit` for those that --fit is to find.
     #[arg(long, value_name = "K", value_delimiter = ',', value_parser = interval)]
     ii: Option<Vec<Interval>>,
     /// Take the least --ii with which the engines fit a device, by an estimate (see `pairforge list devices`)

@@ -20,7 +20,9 @@ pub fn each<T: Copy>(values: &[T], (k, count): (usize, usize), option: &str) -> 
 
 #[derive(clap::Args)]
 pub struct LaneArgs {
-    /// Number of pipelines, of several kernels one number for all or one for each, such as 4,1 [default: 8]
+    /// Number of pipelines [default: 8]
+    ///
+    /// Of several kernels, one number for all or one for each, such as 4,1.
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=255))]
     pub pipelines: Vec<u32>,
     #[command(flatten)]
@@ -29,8 +31,9 @@ pub struct LaneArgs {
 
 #[derive(clap::Args)]
 pub struct GroupArgs {
-    /// Groups of pipelines, each with a j memory and a stream of sources of its own [default: 1 up to 8 pipelines, then
-    /// groups of 4 to 8]; of several kernels as --pipelines
+    /// Groups of pipelines, each with its own j memory and stream of sources [default: 1 up to 8 pipelines, then of 4 to 8]
+    ///
+    /// Of several kernels, one number for all or one for each.
     #[arg(long, value_name = "G", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=255))]
     groups: Option<Vec<u32>>,
 }

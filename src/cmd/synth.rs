@@ -43,7 +43,9 @@ pub struct Args {
     /// Folder to work in and to write synth.json and report.txt to; made if absent
     #[arg(short, value_name = "DIR")]
     output: PathBuf,
-    /// Number of pipelines, of several kernels one number for all or one for each, such as 4,1
+    /// Number of pipelines
+    ///
+    /// Of several kernels, one number for all or one for each, such as 4,1.
     #[arg(long, value_name = "N", default_value = "1", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=255))]
     pipelines: Vec<u32>,
     #[command(flatten)]
@@ -58,8 +60,9 @@ pub struct Args {
     schedule: Option<f64>,
     #[command(flatten)]
     blocks: BlockArgs,
-    /// j memory in 32-bit words, by default 16384 or what half of the device's memories hold, for all kernels together; of several
-    /// kernels as --pipelines
+    /// j memory in 32-bit words [default: 16384, or what half of the device's memories hold for all kernels together]
+    ///
+    /// Of several kernels, one number for all or one for each.
     #[arg(long, value_name = "WORDS", value_delimiter = ',')]
     jmem: Option<Vec<u32>>,
     /// Width of the streams in bits

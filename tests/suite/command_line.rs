@@ -9,9 +9,18 @@ use std::time::Duration;
 
 #[test]
 fn help_and_lists_are_shown() {
-    for command in ["new", "check", "lsp", "build", "deploy", "explain", "run", "fmm", "gen m2l", "bench", "list"] {
+    for command in
+        ["new", "check", "lsp", "build", "deploy", "explain", "run", "fmm", "fmm2", "gen m2l", "bench", "list"]
+    {
         check(&format!("{command} --help"), 0, &["Usage: pairforge"], &[]);
     }
+    // The short help is a list, the long one has details and examples; options stand under headings in one order.
+    let [short, long] = ["-h", "--help"].map(|how| check(&format!("fmm {how}"), 0, &[], &[]).out);
+    let headings = ["\nProblem:", "\nAccuracy:", "\nWhere it runs:", "\nEngine", "\nPrediction", "\nOutput:"];
+    for text in [&short, &long] {
+        assert!(headings.map(|heading| text.find(heading).expect(heading)).is_sorted(), "{text}");
+    }
+    assert!(long.contains("\nExamples:") && long.lines().count() > 2 * short.lines().count(), "{short}");
     check("--version", 0, &["pairforge 0."], &[]);
     check("list kernels", 0, &["p2p ", "p2p_paper ", "m2l_paper ", "lennard_jones ", "m2l_8 "], &[]);
     check("list backends", 0, &["emulator ", "cycle ", "cpu "], &[]);

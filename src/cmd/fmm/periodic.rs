@@ -4,8 +4,9 @@ use host::data::periodic::Periodic;
 
 #[derive(clap::Args)]
 pub struct PeriodicArgs {
-    /// Periodic boundaries with period L along all axes: 1/r by Ewald's convention, other kernels by their sum over all images; with
-    /// --near-only, near images alone
+    /// Periodic boundaries with period L along all axes
+    ///
+    /// 1/r by Ewald's convention, other kernels by their sum over all images; with --near-only, near images alone.
     #[arg(long, value_name = "L", value_parser = period)]
     periodic: Option<f64>,
     /// The axes that are periodic: x, y, z, xy, xz, yz or xyz [default: xyz]

@@ -34,23 +34,30 @@ use std::rc::Rc;
 
 #[derive(clap::Args)]
 pub struct PredictArgs {
-    /// Predict the times with P2P, or P2P and M2L, on a board (see `pairforge list boards`) and all else on this CPU, and the best
-    /// leaf size
+    /// Predict the times on a board (see `pairforge list boards`), and the best leaf size
+    ///
+    /// P2P, or P2P and M2L, are on the board, and all else is on this CPU. No board is needed.
     #[arg(long, value_name = "BOARD", conflicts_with_all = ["backend", "check", "output", "report"])]
     pub predict: Option<String>,
-    /// With --predict: the folder of `synth --board BOARD`, in place of --pipelines, --groups, --ii, --jmem, --stream and --freq
+    /// With --predict: the folder of `synth --board BOARD`
+    ///
+    /// It says what --pipelines, --groups, --ii, --jmem, --stream and --freq say otherwise.
     #[arg(long, value_name = "DIR", requires = "predict", conflicts_with_all = ["freq", "pipelines", "groups", "ii", "jmem", "stream"])]
     synth: Option<PathBuf>,
-    /// With --predict: clock that the board's PLL is to come close to, by default the usual one of the board, or a slower one where engines fill it
+    /// With --predict: clock that the board's PLL is to come close to [default: the usual one of the board]
+    ///
+    /// Where engines fill the board, the default is a slower clock, which such designs meet.
     #[arg(long, value_name = "MHZ", requires = "predict")]
     freq: Option<f64>,
-    /// With --predict: the serial line, at this baud rate; by default it is the board's, where the board has no Ethernet
+    /// With --predict: the serial line, at this baud rate [default: the board's, where it has no Ethernet]
     #[arg(long, value_name = "BAUD", requires = "predict", value_parser = clap::value_parser!(u32).range(1..))]
     baud: Option<u32>,
     /// With --predict: the link over Ethernet, which is the default where the board has it
     #[arg(long, requires = "predict", conflicts_with_all = ["baud", "synth"])]
     ethernet: bool,
-    /// With --predict: milliseconds until the host answers a byte, 0 for what `board-sim` counts [default: 2, over Ethernet 0.05]
+    /// With --predict: milliseconds until the host answers a byte [default: 2, over Ethernet 0.05]
+    ///
+    /// With 0 the seconds are those that `board-sim` counts.
     #[arg(long, value_name = "MS", requires = "predict")]
     turnaround: Option<f64>,
 }

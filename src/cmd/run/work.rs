@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Which {
-    /// Leave out what is farther apart than RC: particles are sorted into cells of at least that width by `xi` and `xj`, and
-    /// only neighbouring cells meet
+    /// Leave out what is farther apart than RC
+    ///
+    /// Particles are sorted into cells of at least that width by `xi` and `xj`, and only neighbouring cells meet.
     #[arg(long, value_name = "RC", allow_negative_numbers = true, value_parser = length)]
     cells: Option<f64>,
     /// The box is periodic, with this side, or these sides separated by commas

@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct FigureArgs {
-    /// Repeat the paper's Figs. 2 to 10 and Table 1 in the benchmark `fmm2`, on the CPU and on a GPU where there is one, and write
-    /// them into this folder as SVG and CSV, with figures.json
+    /// Repeat the paper's Figs. 2 to 10 and Table 1 in the benchmark `fmm2`, and write them into this folder
+    ///
+    /// They run on the CPU and on a GPU where there is one. Each is an SVG and a CSV, and figures.json has all of them.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "svg", "csv"])]
     figures: Option<PathBuf>,
     /// Draw --figures of runs that such files keep, without running anything; may be given several times

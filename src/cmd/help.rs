@@ -1,0 +1,260 @@
+//! The pages of `--help`: under which heading an option of a command with many stands, and examples.
+
+use clap::Command;
+
+/// The help of a command with many options.
+struct Page {
+    command: &'static str,
+    /// Headings in their order, each with the names of its options.
+    headings: &'static [(&'static str, &'static [&'static str])],
+    /// Words behind `pairforge`, and what they are for.
+    examples: &'static [(&'static str, &'static str)],
+}
+
+const PROBLEM: &str = "Problem";
+const ACCURACY: &str = "Accuracy";
+const PLACE: &str = "Where it runs";
+const ENGINE: &str = "Engine, where pipelines run";
+const PREDICTION: &str = "Prediction for a board";
+const OUTPUT: &str = "Output";
+
+static PAGES: &[Page] = &[
+    Page {
+        command: "build",
+        headings: &[
+            (ENGINE, &["pipelines", "groups", "ii", "fit", "jmem", "stream", "target", "freq", "dsp"]),
+            (OUTPUT, &["output", "prefix", "testbench", "split", "project", "wrapper", "ip_xact", "wave"]),
+        ],
+        examples: &[
+            ("build p2p -o out", "8 pipelines and the engine around them, in one Verilog file"),
+            ("build p2p -o out --pipelines 16 --groups 4 --stream 128 --target xc7 --freq 200", "for a faster device"),
+            ("build p2p -o out --ii 8 --pipelines 1", "a pair every 8 clocks, in less area"),
+            ("build p2p -o out --split --project vivado --wrapper vhdl --ip-xact", "for a design of your own"),
+            ("build p2p -o out --testbench", "with a testbench for any simulator"),
+        ],
+    },
+    Page {
+        command: "explain",
+        headings: &[
+            (ENGINE, &["target", "freq", "dsp", "ii", "fit", "pipelines", "stream"]),
+            ("Prediction", &["roofline", "n", "card"]),
+            (OUTPUT, &["lines", "svg", "json"]),
+        ],
+        examples: &[
+            ("explain p2p --lines --svg p2p.svg", "the schedule with its source lines, and a picture of it"),
+            ("explain p2p --target ecp5 --freq 75", "for a device and a clock"),
+            ("explain p2p --roofline --n 10000,100000", "times on cards, boards and engines"),
+            ("explain PG0012", "what a diagnostic means"),
+        ],
+    },
+    Page {
+        command: "explore",
+        headings: &[
+            (PROBLEM, &["i", "j", "vary", "params"]),
+            (PLACE, &["backend"]),
+            (ENGINE, &["target", "freq", "dsp"]),
+            (OUTPUT, &["output", "json"]),
+        ],
+        examples: &[
+            (
+                "explore p2p --i i.csv --j j.csv --param eps2=0 --vary float25.16=6..20 -o error.svg",
+                "error against cost",
+            ),
+            (
+                "explore p2p --i i.csv --j j.csv --param eps2=0 --vary gout=8..24:4 --backend cycle --target ecp5",
+                "of one output, by the Verilog",
+            ),
+        ],
+    },
+    Page {
+        command: "run",
+        headings: &[
+            (PROBLEM, &["i", "j", "params", "cells", "periodic", "segments"]),
+            (PLACE, &["backend"]),
+            (ENGINE, &["pipelines", "groups", "ii"]),
+            (OUTPUT, &["output", "raw", "flags", "trace", "json"]),
+        ],
+        examples: &[
+            ("run p2p --i i.csv --j j.csv --param eps2=0", "all pairs, to the bit; results on standard output"),
+            ("run my.pg2 --i i.csv --j j.csv --cells 0.25 --periodic 1", "pairs within a cut-off, in a periodic box"),
+            ("run p2p --i i.csv --j j.csv --param eps2=0 --backend cpu", "without rounding"),
+            (
+                "run p2p --i i.csv --j j.csv --param eps2=0 --backend cycle --pipelines 4 --trace w.fst",
+                "the Verilog, with waveforms",
+            ),
+            (
+                "run p2p --i i.csv --j j.csv --param eps2=0 -o out.csv --flags --json stats.json",
+                "files, and what raised a flag",
+            ),
+        ],
+    },
+    Page {
+        command: "synth",
+        headings: &[
+            ("Where it goes", &["board", "device", "target", "area_only", "ethernet"]),
+            (ENGINE, &["pipelines", "groups", "ii", "fit", "jmem", "stream", "dsp"]),
+            ("Clock and placement", &["freq", "schedule", "seed", "seeds"]),
+            (OUTPUT, &["output"]),
+        ],
+        examples: &[
+            ("synth p2p --board ulx3s -o out", "a bitstream"),
+            ("synth p2p --area-only --target ecp5 -o out", "the area of a lane"),
+            (
+                "synth p2p m2l_2 --board colorlight-i9 --ethernet --pipelines 2,1 --ii 1,32 -o out",
+                "two kernels behind Ethernet",
+            ),
+            ("synth p2p --device ecp5-85 --pipelines 8 --freq 70 --seeds 8 -o out", "the best of 8 placements"),
+        ],
+    },
+    Page {
+        command: "fmm",
+        headings: &[
+            (
+                PROBLEM,
+                &[
+                    "n",
+                    "dist",
+                    "charge",
+                    "seed",
+                    "particles",
+                    "targets",
+                    "p2p",
+                    "params",
+                    "eps",
+                    "near_only",
+                    "periodic",
+                    "periodic_axes",
+                ],
+            ),
+            (ACCURACY, &["tol", "order", "expansion", "theta", "precision", "lower_beyond", "check", "budget"]),
+            (PLACE, &["backend", "threads", "ranks", "gpus", "translations", "leaf", "enlarge", "tune"]),
+            (ENGINE, &["m2l", "pipelines", "groups", "ii", "jmem", "stream"]),
+            (PREDICTION, &["predict", "synth", "freq", "baud", "ethernet", "turnaround"]),
+            (OUTPUT, &["output", "hessian", "json", "report", "save_particles"]),
+        ],
+        examples: &[
+            ("fmm --n 100000 --check 1000", "random particles, natively, with the errors"),
+            ("fmm --particles p.csv --tol 1e-6 -o field.csv", "for a wanted error"),
+            (
+                "fmm --particles p.npy --p2p p2p_yukawa --param kappa=4 --periodic 1",
+                "another kernel, in a periodic box",
+            ),
+            ("fmm --n 10000000 --backend cuda --precision f32 --order 5", "on a GPU"),
+            ("fmm --n 10000 --backend cycle --stream 64 --pipelines 16", "P2P and M2L clock by clock in the Verilog"),
+            ("fmm --n 100000 --predict colorlight-i9", "the time on a board that is not there"),
+            ("fmm --n 20000 --hessian --json stats.json --report report.html", "second derivatives, and what it took"),
+        ],
+    },
+    Page {
+        command: "fmm2",
+        headings: &[
+            (PROBLEM, &["kernel", "n", "dist", "charge", "complex", "seed", "particles", "targets", "p2p", "params"]),
+            (ACCURACY, &["tol", "order", "theta", "precision", "check"]),
+            (PLACE, &["backend", "threads", "leaf"]),
+            (ENGINE, &["pipelines", "groups", "ii", "jmem", "stream"]),
+            (PREDICTION, &["predict", "synth", "freq", "baud", "ethernet", "turnaround"]),
+            (OUTPUT, &["output", "json", "report", "save_particles"]),
+        ],
+        examples: &[
+            ("fmm2 --n 100000 --check 1000", "random points, natively, with the errors"),
+            ("fmm2 --kernel log --particles p.csv --tol 1e-9 -o field.csv", "logarithms, for a wanted error"),
+            ("fmm2 --n 1000000 --backend cuda --leaf 45", "on a GPU"),
+            ("fmm2 --n 10000 --backend emulator --pipelines 16", "P2P by pipelines, to the bit"),
+            ("fmm2 --n 100000 --predict ulx3s --pipelines 4", "the time on a board that is not there"),
+            ("fmm2 --n 20000 --json stats.json --report report.html", "what it took"),
+        ],
+    },
+    Page {
+        command: "bench",
+        headings: &[
+            ("Measurement", &["repeat", "n", "order", "gpus", "in_place", "ranks", "mpirun", "on_gpus"]),
+            ("The paper's figures of fmm2", &["figures", "from", "on", "most", "threads"]),
+            (OUTPUT, &["json", "csv", "svg"]),
+        ],
+        examples: &[
+            ("bench fmm --repeat 3", "seconds of a native FMM of 1e6 particles"),
+            ("bench fmm2 --figures out --most 100000", "the experiments of the paper on the FMM in two dimensions"),
+            (
+                "bench ranks --ranks 1024 --csv ranks.csv --svg ranks.svg",
+                "messages of many ranks, as a table and a picture",
+            ),
+        ],
+    },
+];
+
+/// A command with its headings and examples, where it has a page. What it says of its options stays where they are defined.
+pub fn dressed(command: Command) -> Command {
+    let Some(page) = PAGES.iter().find(|page| page.command == command.get_name()) else { return command };
+    let all = page.headings.iter().flat_map(|(heading, options)| options.iter().map(move |name| (*heading, *name)));
+    // What is changed goes to the end, so that headings come in the order of the page.
+    let under = |command: Command, (order, (heading, name)): (usize, (&'static str, &str))| {
+        command.mut_arg(name, |arg| arg.help_heading(heading).display_order(order))
+    };
+    let command = all.enumerate().fold(command, under);
+    let short = format!("Examples and details: pairforge {} --help", page.command);
+    command.after_help(short).after_long_help(page.examples())
+}
+
+impl Page {
+    fn examples(&self) -> String {
+        let one = |(words, what): &(&str, &str)| format!("\n  # {what}\n  pairforge {words}\n");
+        "Examples:\n".to_string() + &self.examples.iter().map(one).collect::<String>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::parser::ValueSource;
+    use clap::{Arg, ArgMatches};
+
+    /// A command with more options than this has headings.
+    const FEW: usize = 12;
+
+    fn dressed_all() -> Command {
+        crate::command().mut_subcommands(dressed)
+    }
+
+    fn options(command: &Command) -> Vec<&Arg> {
+        command.get_arguments().filter(|arg| !arg.is_positional()).collect()
+    }
+
+    /// The options that a command line gives.
+    fn given(words: &str) -> Vec<String> {
+        let found = dressed_all().try_get_matches_from(["pairforge"].into_iter().chain(words.split(' ')));
+        let found = found.unwrap_or_else(|e| panic!("{words}: {e}"));
+        let (_, of): (&str, &ArgMatches) = found.subcommand().expect("an example has a command");
+        let is_given = |id: &&clap::Id| of.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        of.ids().filter(is_given).map(|id| id.to_string()).collect()
+    }
+
+    #[test]
+    fn every_option_of_a_command_with_many_has_a_heading() {
+        for command in dressed_all().get_subcommands() {
+            let options = options(command);
+            if options.len() <= FEW && !PAGES.iter().any(|page| page.command == command.get_name()) {
+                continue;
+            }
+            for option in options {
+                let (name, id) = (command.get_name(), option.get_id());
+                assert!(option.get_help_heading().is_some(), "give `{id}` of `{name}` a heading in src/cmd/help.rs");
+            }
+        }
+    }
+
+    #[test]
+    fn every_heading_is_one_of_options_that_there_are_and_has_an_example() {
+        let command = dressed_all();
+        for page in PAGES {
+            let of = command.find_subcommand(page.command).expect("a page is that of a command");
+            let examples: Vec<Vec<String>> = page.examples.iter().map(|(words, _)| given(words)).collect();
+            for (heading, names) in page.headings {
+                for name in *names {
+                    assert!(options(of).iter().any(|o| o.get_id() == *name), "{} has no option {name}", page.command);
+                }
+                let is_shown = examples.iter().flatten().any(|id| names.contains(&id.as_str()));
+                assert!(is_shown, "no example of {} is one of `{heading}`", page.command);
+            }
+        }
+    }
+}
