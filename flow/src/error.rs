@@ -17,6 +17,9 @@ pub enum FlowError {
     /// A program was ended by a signal.
     #[error("{tool} was ended by {signal} (log: {}); is there enough memory?", log.display())]
     ToolKilled { tool: String, signal: String, log: PathBuf },
+    /// A program ended well and left out a file that it was to write.
+    #[error("{tool} ended without an error, but did not write {file} (log: {}); is it the program of that name?", log.display())]
+    ToolSilent { tool: String, file: String, log: PathBuf },
     /// A program warned of something that goes with a wrong circuit.
     #[error("{}:{line}: {text}\nnothing was written: {why}", log.display())]
     Refused { log: PathBuf, line: usize, text: String, why: &'static str },

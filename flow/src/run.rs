@@ -25,6 +25,8 @@ pub(crate) struct Call<'a> {
     pub what: &'a str,
     /// The log that the program writes, relative to `dir`. What it prints goes to the same place if it writes none.
     pub log: String,
+    /// Files that it has to write, relative to `dir`.
+    pub writes: Vec<String>,
 }
 
 /// How often a running program is looked at.
@@ -38,6 +40,8 @@ impl Call<'_> {
         let out = File::create(&printed).map_err(FlowError::io(&printed))?;
         let err = out.try_clone().map_err(FlowError::io(&printed))?;
         let _ = std::fs::remove_file(&log);
+        // What an earlier run wrote is not taken for this one's.
+        self.writes.iter().for_each(|name| drop(std::fs::remove_file(self.dir.join(name))));
         let mut command = Command::new(&self.program);
         command.args(&self.args).current_dir(self.dir).stdin(Stdio::null()).stdout(out).stderr(err);
         end_with_parent(&mut command);
@@ -52,7 +56,18 @@ impl Call<'_> {
         } else if !log.is_file() {
             std::fs::rename(&printed, &log).map_err(FlowError::io(&log))?;
         }
-        if status.success() { Ok(()) } else { Err(self.failure(status, log, &printed)) }
+        if !status.success() {
+            return Err(self.failure(status, log, &printed));
+        }
+        let is_missing = |name: &&String| self.dir.join(name).metadata().map_or(true, |m| m.len() == 0);
+        match self.writes.iter().find(is_missing) {
+            Some(name) => Err(FlowError::ToolSilent { tool: self.tool(), file: name.clone(), log }),
+            None => Ok(()),
+        }
+    }
+
+    fn tool(&self) -> String {
+        self.program.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
     fn wait(&self, child: &mut Child, watch: &mut dyn FnMut(&Step)) -> std::io::Result<ExitStatus> {
@@ -67,7 +82,7 @@ impl Call<'_> {
     }
 
     fn failure(&self, status: ExitStatus, log: PathBuf, printed: &Path) -> FlowError {
-        let tool = self.program.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let tool = self.tool();
         #[cfg(unix)]
         if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
             return FlowError::ToolKilled { tool, signal: format!("signal {signal}"), log };
@@ -78,7 +93,10 @@ impl Call<'_> {
         let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
         let errors: Vec<&str> = lines.iter().filter(|l| l.contains("ERROR")).copied().collect();
         let shown = if errors.is_empty() { &lines[lines.len().saturating_sub(12)..] } else { &errors[..] };
-        let tail = shown[shown.len().saturating_sub(12)..].join("\n");
+        let tail = match shown {
+            [] => "it said nothing".to_string(),
+            _ => shown[shown.len().saturating_sub(12)..].join("\n"),
+        };
         FlowError::ToolFailed { tool, status: status.to_string(), log, tail }
     }
 }

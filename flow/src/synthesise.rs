@@ -291,7 +291,8 @@ fn place_and_route(
         ["--json", "synth_work/design.json", write, &routed, "--freq", &mhz, "--seed", &seed, "--report", REPORT];
     args.extend(fixed.map(String::from));
     args.extend(["--timing-allow-fail", "-q", "--log", &log].map(String::from));
-    let call = Call { program, args, dir: job.dir, what: &what, log: log.clone() };
+    let writes = vec![routed.clone(), REPORT.to_string()];
+    let call = Call { program, args, dir: job.dir, what: &what, log: log.clone(), writes };
     let log = job.dir.join(log);
     call.run(watch).map_err(|e| too_large(e, device))?;
     refuse::check(&log)?;
@@ -327,8 +328,8 @@ fn pack(tools: &Tools, route: &Route, job: &SynthesisJob, watch: &mut dyn FnMut(
     let args = route.pack.iter().map(name).collect();
     let path = job.dir.join(&to);
     let _ = fs::remove_file(&path);
-    Call { program, args, dir: job.dir, what: "packing the bitstream", log: "synth_logs/pack.log".into() }
-        .run(watch)?;
+    let log = "synth_logs/pack.log".into();
+    Call { program, args, dir: job.dir, what: "packing the bitstream", log, writes: Vec::new() }.run(watch)?;
     if path.metadata().is_ok_and(|m| m.len() > 0) {
         return Ok(path);
     }

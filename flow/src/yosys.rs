@@ -49,13 +49,17 @@ pub(crate) fn run(
         script.extend(commands);
         let name = if k == last { s.name.to_string() } else { format!("{}_{k}", s.name) };
         let netlist = format!("synth_work/{name}.il");
+        let mut writes = Vec::new();
         if k < last {
+            // The next call cannot begin without it.
             script.push(format!("write_rtlil {netlist}"));
         } else {
             script.push(format!("tee -q -o synth_work/{name}.stat.json stat -json"));
+            writes.push(format!("synth_work/{name}.stat.json"));
             // Place and route reads the whole design's; the packing of flip-flops is counted in each whole one.
             if s.mapping.flatten || max10 {
                 script.push(format!("write_json synth_work/{name}.json"));
+                writes.push(format!("synth_work/{name}.json"));
             }
         }
         let file = format!("synth_work/{name}.ys");
@@ -63,7 +67,7 @@ pub(crate) fn run(
         let log = format!("synth_logs/{name}.log");
         // Without a log of its own, YoWASP loses what yosys prints after a call of ABC.
         let args = ["-q", "-l", &log, &file].map(String::from).to_vec();
-        Call { program: program.clone(), args, dir, what: s.what, log: log.clone() }.run(watch)?;
+        Call { program: program.clone(), args, dir, what: s.what, log: log.clone(), writes }.run(watch)?;
         refuse::check(&dir.join(log))?;
         script = vec![format!("read_rtlil {netlist}")];
     }

@@ -8,6 +8,9 @@ pub enum SimError {
     /// A program is not installed, or too old.
     #[error("{tool} was not found; get it with `{how}`")]
     ToolMissing { tool: String, how: String },
+    /// A program that was asked for its version, or where its files are, gives no answer.
+    #[error("`{call}` {why}; is it the program of that name, and does it run?")]
+    ToolSilent { call: String, why: String },
     /// A program ran and failed; `tail` holds the last lines of its log.
     #[error("{tool} failed (log: {}):\n{tail}", log.display())]
     ToolFailed { tool: String, log: PathBuf, tail: String },

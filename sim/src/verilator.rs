@@ -4,6 +4,7 @@
 //! clock loop, and Verilator's run-time, linked. Each is a cache entry of its own, so that a lane's objects
 //! serve engines of any number of lanes.
 
+mod ask;
 mod tools;
 
 use crate::SimError;

@@ -58,10 +58,18 @@ pub struct ClockArgs {
     #[arg(long, value_name = "T", default_value = TARGETS[0].name)]
     target: String,
     /// Clock frequency to reach
-    #[arg(long, value_name = "MHZ", default_value_t = 150.0)]
+    #[arg(long, value_name = "MHZ", default_value_t = 150.0, value_parser = mhz)]
     pub freq: f64,
     #[command(flatten)]
     blocks: BlockArgs,
+}
+
+/// A clock of any command.
+pub(super) fn mhz(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>().map_err(|e| e.to_string())? {
+        mhz if (1.0..=1000.0).contains(&mhz) => Ok(mhz),
+        mhz => Err(format!("a clock has 1 to 1000 MHz, not {mhz:?}")),
+    }
 }
 
 /// What of a device a pipeline may use.
@@ -79,9 +87,6 @@ impl ClockArgs {
         let target = target(&self.target).ok_or_else(|| {
             Failure::Usage(format!("there is no target `{}`; the targets are {}", self.target, known()))
         })?;
-        if !(1.0..=1000.0).contains(&self.freq) {
-            return Err(Failure::Usage(format!("--freq takes 1 to 1000 MHz, not {}", self.freq)));
-        }
         Ok(Clock { target, mhz: self.freq, blocks: self.blocks.dsp })
     }
 }

@@ -53,10 +53,10 @@ pub struct Args {
     #[command(flatten)]
     fit: FitArgs,
     /// Clock frequency to reach, by default the usual one of the board or family; a board gets the next that its PLL can make
-    #[arg(long, value_name = "MHZ")]
+    #[arg(long, value_name = "MHZ", value_parser = super::build::mhz)]
     freq: Option<f64>,
     /// Clock that pipelines are scheduled for, by default that of --freq; a faster one leaves room for wires in a full device
-    #[arg(long, value_name = "MHZ")]
+    #[arg(long, value_name = "MHZ", value_parser = super::build::mhz)]
     schedule: Option<f64>,
     #[command(flatten)]
     blocks: BlockArgs,

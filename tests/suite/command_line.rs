@@ -38,8 +38,6 @@ fn wrong_usage_is_status_2() {
         ("check --no-such-option k.pg2", &["--no-such-option"]),
         ("build k.pg2", &["-o <DIR>"]),
         ("build k.pg2 -o d --target nothing", &["nothing", "generic"]),
-        ("build k.pg2 -o d --freq 0", &["--freq", "1 to 1000"]),
-        ("build k.pg2 -o d --freq nan", &["--freq"]),
         ("build k.pg2 -o d --pipelines 0", &["--pipelines", "1..=255"]),
         ("build k.pg2 -o d --pipelines 12 --groups 5", &["--groups 5", "12 pipelines", "1, 2, 3, 4, 6, 12"]),
         ("run k.pg2 --i i.csv --j j.csv --groups 0", &["--groups", "1..=255"]),
@@ -90,6 +88,20 @@ fn wrong_usage_is_status_2() {
     ];
     for (words, err) in wrong {
         check(words, 2, &[], err);
+    }
+    for command in [
+        "build k.pg2 -o d --freq",
+        "explain k.pg2 --freq",
+        "explain k.pg2 --roofline --freq",
+        "explore k.pg2 --i i.csv --j j.csv --vary f=4..8 --freq",
+        "synth k.pg2 --area-only --target ecp5 -o d --freq",
+        "synth k.pg2 --board ulx3s -o d --schedule",
+        "fmm --n 10 --predict ulx3s --freq",
+        "fmm2 --n 10 --predict ulx3s --freq",
+    ] {
+        for mhz in ["inf", "nan", "0", "-5", "1e300", "1e-300", "0.99", "1000.1"] {
+            check(&format!("{command} {mhz}"), 2, &[], &["a clock has 1 to 1000 MHz"]);
+        }
     }
 }
 

@@ -208,6 +208,34 @@ fn a_packer_that_writes_nothing_makes_no_board() {
 }
 
 #[test]
+fn a_silent_tool_is_told_and_not_what_an_earlier_run_wrote() {
+    let one = |yosys: &str, nextpnr: &str, words: &str, part: &str| {
+        let place = place(&[("yosys", &well()), ("nextpnr-ecp5", NEXTPNR), ("ecppack", ECPPACK)]);
+        run(&place, words).expect(0);
+        place.program("bin/yosys", yosys);
+        place.program("bin/nextpnr-ecp5", nextpnr);
+        let err = run(&place, words).expect(3).err;
+        assert!(err.contains(part) && err.contains("synth_logs/"), "{words} {yosys}: {err}");
+        nothing_left(&place);
+    };
+    let nothing = "ended without an error, but did not write synth_work/";
+    one("exit 0", NEXTPNR, AREA, &format!("yosys {nothing}lane.stat.json"));
+    one("exit 0", NEXTPNR, BOARD, &format!("yosys {nothing}lane.stat.json"));
+    one("exit 5", NEXTPNR, AREA, "yosys failed with exit status: 5");
+    one("exit 5", NEXTPNR, AREA, "it said nothing");
+    // The files are there, and empty.
+    one(&(well() + "\n: > \"$stat\""), NEXTPNR, AREA, nothing);
+    one(&(well() + "\n[ -z \"$json\" ] || : > \"$json\""), NEXTPNR, DEVICE, &format!("yosys {nothing}lane.json"));
+    one(&well(), "exit 0", BOARD, &format!("nextpnr-ecp5 {nothing}routed"));
+    one(
+        &well(),
+        &NEXTPNR.replace("> \"$report\"", "> /dev/null"),
+        DEVICE,
+        &format!("nextpnr-ecp5 {nothing}report.json"),
+    );
+}
+
+#[test]
 fn an_interrupted_run_leaves_no_result() {
     let place = place(&[("yosys", "echo started > started; sleep 60")]);
     let mut child = command(&place, AREA).spawn().unwrap();

@@ -38,6 +38,17 @@ fn with_verilator(p: &Place, script: &str, words: &str) -> std::process::Command
 }
 
 #[test]
+fn a_verilator_that_does_not_say_what_it_is_is_status_3() {
+    let p = place();
+    let words = format!("{RUN} --backend cycle -o out.csv");
+    for (script, part) in [("exit 0", "has said nothing"), ("exit 7", "has failed with exit status: 7")] {
+        let ended = p.finish(with_verilator(&p, script, &words)).expect(3);
+        has(&ended.err, &["bin/verilator --version` ", part, "is it the program of that name"]);
+        assert!(!p.path("out.csv").exists());
+    }
+}
+
+#[test]
 fn tools_that_fail_are_too_old_or_are_interrupted_are_status_3_and_leave_nothing() {
     if !has_verilator() {
         return;

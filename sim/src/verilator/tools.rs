@@ -1,6 +1,7 @@
 //! Finding Verilator and a C++ compiler, and running them.
 
 use super::CXX_FLAGS;
+use super::ask::{PATIENCE, first_line, output};
 use crate::SimError;
 use crate::cache::Cache;
 use std::path::{Path, PathBuf};
@@ -78,16 +79,20 @@ impl Tools {
 fn look() -> Result<Tools, SimError> {
     let missing = |tool: &str| SimError::ToolMissing { tool: tool.into(), how: HOW.into() };
     let verilator = on_path("verilator").ok_or_else(|| missing("verilator"))?;
-    let version = first_line(Command::new(&verilator).arg("--version")).ok_or_else(|| missing("verilator"))?;
+    let version = first_line(Command::new(&verilator).arg("--version"), PATIENCE, missing("verilator"))?;
     let major = version.split_whitespace().nth(1).and_then(|v| v.split('.').next()?.parse::<u32>().ok());
     if major.is_none_or(|m| m < OLDEST) {
         return Err(missing(&format!("verilator {OLDEST} or newer (there is: {version})")));
     }
-    let root = first_line(Command::new(&verilator).args(["--getenv", "VERILATOR_ROOT"])).map(PathBuf::from);
-    let root = root.filter(|r| r.join("include/verilated.h").exists());
+    let root = first_line(
+        Command::new(&verilator).args(["--getenv", "VERILATOR_ROOT"]),
+        PATIENCE,
+        missing("verilator's include directory"),
+    )?;
+    let root = Some(PathBuf::from(root)).filter(|r| r.join("include/verilated.h").exists());
     let root = root.ok_or_else(|| missing("verilator's include directory"))?;
     let cxx = ["clang++", "g++"].iter().find_map(|c| on_path(c)).ok_or_else(|| missing("clang++ or g++"))?;
-    let cxx_version = first_line(Command::new(&cxx).arg("--version")).ok_or_else(|| missing("clang++ or g++"))?;
+    let cxx_version = first_line(Command::new(&cxx).arg("--version"), PATIENCE, missing("clang++ or g++"))?;
     let tuning = if takes(&cxx, TUNING) { TUNING.to_vec() } else { Vec::new() };
     Ok(Tools { verilator, version, root, cxx, cxx_version, tuning })
 }
@@ -96,18 +101,12 @@ fn look() -> Result<Tools, SimError> {
 fn takes(cxx: &Path, flags: &[&str]) -> bool {
     let mut command = Command::new(cxx);
     command.args(flags).args(["-x", "c++", "-c", "/dev/null", "-o", "/dev/null"]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
+    output(&mut command, PATIENCE).is_ok_and(|done| done.is_some_and(|done| done.status.success()))
 }
 
 fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|d| d.join(program)).find(|p| p.is_file())
-}
-
-fn first_line(command: &mut Command) -> Option<String> {
-    let output = command.stdin(Stdio::null()).output().ok().filter(|o| o.status.success())?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines().next().map(str::to_string).filter(|l| !l.is_empty())
 }
 
 /// Runs a program to its end; what it prints is kept only if it fails.

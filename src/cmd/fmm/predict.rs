@@ -47,7 +47,7 @@ pub struct PredictArgs {
     /// With --predict: clock that the board's PLL is to come close to [default: the usual one of the board]
     ///
     /// Where engines fill the board, the default is a slower clock, which such designs meet.
-    #[arg(long, value_name = "MHZ", requires = "predict")]
+    #[arg(long, value_name = "MHZ", requires = "predict", value_parser = crate::cmd::build::mhz)]
     freq: Option<f64>,
     /// With --predict: the serial line, at this baud rate [default: the board's, where it has no Ethernet]
     #[arg(long, value_name = "BAUD", requires = "predict", value_parser = clap::value_parser!(u32).range(1..))]

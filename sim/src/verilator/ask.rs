@@ -1,0 +1,97 @@
+//! Short questions to programs, such as their version, with an end to waiting for the answer.
+
+use crate::SimError;
+use std::io::Read;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+/// A program that does nothing but tell of itself takes far less, on a busy machine too.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Bytes of an answer that are read.
+const LONGEST: u64 = 1 << 16;
+
+/// The first line that a program prints. `missing` is the error where it cannot be started.
+pub fn first_line(command: &mut Command, patience: Duration, missing: SimError) -> Result<String, SimError> {
+    let program = std::path::PathBuf::from(command.get_program());
+    let words = std::iter::once(program.display().to_string())
+        .chain(command.get_args().map(|word| word.to_string_lossy().into_owned()));
+    let call = words.collect::<Vec<_>>().join(" ");
+    let silent = |why: String| Err(SimError::ToolSilent { call: call.clone(), why });
+    match output(command, patience) {
+        Err(_) => Err(missing),
+        Ok(None) => silent(format!("has not answered in {} s", patience.as_secs_f64())),
+        Ok(Some(said)) if !said.status.success() => silent(format!("has failed with {}", said.status)),
+        Ok(Some(said)) => match String::from_utf8_lossy(&said.stdout).lines().next().filter(|l| !l.trim().is_empty()) {
+            Some(line) => Ok(line.to_string()),
+            None => silent("has said nothing".into()),
+        },
+    }
+}
+
+/// What a program has printed to standard output when it ended. `None` if it has not ended in time; it is then ended.
+pub fn output(command: &mut Command, patience: Duration) -> std::io::Result<Option<Output>> {
+    let deadline = Instant::now() + patience;
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let pipe = child.stdout.take().expect("it is a pipe");
+    let (send, receive) = channel();
+    // A program that this one has started may keep the pipe open: the thread is not waited for.
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = pipe.take(LONGEST).read_to_end(&mut bytes);
+        send.send(bytes)
+    });
+    let stdout = receive.recv_timeout(patience).ok();
+    let status = match &stdout {
+        Some(_) => ended(&mut child, deadline)?,
+        None => None,
+    };
+    if status.is_none() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    Ok(status.zip(stdout).map(|(status, stdout)| Output { status, stdout, stderr: Vec::new() }))
+}
+
+/// The status of a program that has said all, if it ends in time.
+fn ended(child: &mut Child, deadline: Instant) -> std::io::Result<Option<std::process::ExitStatus>> {
+    loop {
+        match child.try_wait()? {
+            None if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(1)),
+            status => return Ok(status),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_says_nothing_or_does_not_end_is_told() {
+        let said = |script: &str, patience: u64| {
+            let missing = SimError::ToolMissing { tool: "sh".into(), how: "nothing".into() };
+            let mut command = Command::new("sh");
+            first_line(command.args(["-c", script]), Duration::from_millis(patience), missing)
+                .map_err(|e| e.to_string())
+        };
+        assert_eq!(said("echo one; echo two", 10_000), Ok("one".to_string()));
+        for (script, patience, why) in [
+            ("exec sleep 100", 100, "has not answered in 0.1 s"),
+            // The pipe is closed, and the program goes on.
+            ("echo one; exec > /dev/null; exec sleep 100", 100, "has not answered"),
+            // A program that it has started keeps the pipe open.
+            ("sleep 3 & wait", 100, "has not answered"),
+            ("true", 10_000, "has said nothing"),
+            ("echo; echo two", 10_000, "has said nothing"),
+            ("echo one; exit 4", 10_000, "has failed with exit status: 4"),
+        ] {
+            let err = said(script, patience).expect_err(script);
+            assert!(err.contains("sh -c") && err.contains(why), "{script}: {err}");
+        }
+        let missing = SimError::ToolMissing { tool: "none".into(), how: "nothing".into() };
+        let err = first_line(&mut Command::new("/none/such"), PATIENCE, missing).expect_err("there is none");
+        assert!(err.to_string().contains("none was not found"), "{err}");
+    }
+}
