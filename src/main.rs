@@ -8,6 +8,7 @@ mod failure;
 mod files;
 mod include;
 mod input;
+mod launch;
 mod manifest;
 mod memory;
 mod output;
@@ -18,6 +19,7 @@ mod tables;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use cmd::Telling;
 use failure::Failure;
+use launch::Refusal;
 use std::process::ExitCode;
 
 /// Compiles pairwise functions into pipelined Verilog and runs the Fast Multipole Method with them.
@@ -36,6 +38,11 @@ fn main() -> ExitCode {
     restore_signals();
     #[cfg(unix)]
     output::remove_when_interrupted();
+    match launch::refused(std::env::args_os().skip(1)) {
+        None => {}
+        Some(Refusal::Told(failure)) => return report(failure),
+        Some(Refusal::Silent) => return ExitCode::SUCCESS,
+    }
     let cli = match parse() {
         Ok(cli) => cli,
         Err(e) => {

@@ -19,6 +19,7 @@ mod schedule;
 
 use crate::failure::Failure;
 use crate::files::{self, Files};
+use crate::launch::{self, Refusal};
 use crate::output::say;
 use host::ranks::mpi as launched;
 use pg2::report::shown::shown;
@@ -146,6 +147,9 @@ static BENCHES: &[Bench] = &[
     Bench { name: "card", what: "an FMM with all stages on a GPU, checked against direct sums", run: card::run },
 ];
 
+/// The benchmarks that run on ranks of MPI.
+const ON_RANKS: [&str; 1] = ["card"];
+
 /// Runs the named benchmarks one after the other.
 pub fn run(args: Args) -> Result<(), Failure> {
     let known = || BENCHES.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
@@ -158,6 +162,13 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     if chosen.is_empty() {
         chosen.extend(BENCHES);
+    }
+    for bench in chosen.iter().filter(|bench| !ON_RANKS.contains(&bench.name)) {
+        match launch::refused_part(&format!("the benchmark `{}`", bench.name)) {
+            None => {}
+            Some(Refusal::Told(failure)) => return Err(failure),
+            Some(Refusal::Silent) => return Ok(()),
+        }
     }
     if fmm2::figures::folder(&args).is_some() && !chosen.iter().any(|b| b.name == "fmm2") {
         return Err(Failure::Usage("--figures is for the benchmark `fmm2`; name it".into()));

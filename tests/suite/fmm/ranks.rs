@@ -19,6 +19,49 @@ pub(super) fn launched(p: &Place, ranks: usize, before: &str, words: &str) -> En
 }
 
 #[test]
+fn commands_that_do_not_run_on_ranks_are_refused_once() {
+    let p = Place::new();
+    let as_rank = |variables: &[(&str, &str)], words: &str| {
+        let mut command = p.command(words);
+        command.envs(variables.iter().copied());
+        p.finish(command)
+    };
+    let hydra = |rank: &'static str| [("PMI_RANK", rank), ("PMI_SIZE", "3")];
+    let step = |rank: &'static str| [("SLURM_PROCID", rank), ("SLURM_STEP_NUM_TASKS", "3")];
+    let (second, first) = ("fmm2 --n 10 -o f.csv", "`fmm2` does not run on ranks");
+    for (variables, words, part) in [
+        (hydra("0"), second, first),
+        (step("0"), second, first),
+        (step("0"), "list kernels", "`list` does not run on ranks"),
+        (
+            [("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "3")],
+            "bench build --repeat 1",
+            "the benchmark `build`",
+        ),
+        // Open MPI's library does not find these.
+        (hydra("0"), "fmm --n 10 -o f.csv", "find each other by Open MPI"),
+    ] {
+        let ended = as_rank(&variables, words).expect(2);
+        assert!(ended.err.contains(part) && ended.err.lines().count() == 1 && ended.out.is_empty(), "{ended:?}");
+    }
+    for words in [second, "fmm --n 10 -o f.csv", "list kernels", "--version", "nothing of the kind"] {
+        let ended = as_rank(&hydra("1"), words).expect(0);
+        assert!(ended.err.is_empty() && ended.out.is_empty(), "{words}: {ended:?}");
+    }
+    assert!(!p.path("f.csv").exists());
+    assert_eq!(as_rank(&hydra("0"), "--version").expect(0).out.lines().count(), 1);
+    // An allocation without a step, and a step of one.
+    as_rank(&[("SLURM_JOB_ID", "7"), ("SLURM_NTASKS", "3")], second).expect(0);
+    as_rank(&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "1")], second).expect(0);
+    if testkit::require("mpirun") {
+        std::fs::remove_file(p.path("f.csv")).expect("it was written");
+        let ended = launched(&p, 2, "", second);
+        assert_eq!((ended.code, ended.err.matches("error: ").count()), (Some(2), 1), "{ended:?}");
+        assert!(ended.err.contains(first) && !p.path("f.csv").exists(), "{ended:?}");
+    }
+}
+
+#[test]
 fn ranks_give_the_files_of_one() {
     let p = Place::new();
     let has_mpi = testkit::require("mpirun");
