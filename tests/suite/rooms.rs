@@ -46,8 +46,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "src",
         &[
-            "failure", "declared", "output", "memory", "input", "include", "source", "files", "csv", "manifest",
-            "progress", "tables", "chart", "cmd",
+            "failure", "launch", "declared", "output", "memory", "input", "include", "source", "files", "csv",
+            "manifest", "progress", "tables", "chart", "cmd",
         ],
     ),
 ];
