@@ -51,11 +51,14 @@ pub struct Args {
     own: own::OwnArgs,
 }
 
+/// The first target: its list is read from texts, which every start of the program would wait for.
+const USUAL_TARGET: &str = "generic";
+
 /// What operators pipeline themselves for.
 #[derive(clap::Args)]
 pub struct ClockArgs {
     /// FPGA family (see `pairforge list targets`)
-    #[arg(long, value_name = "T", default_value = TARGETS[0].name)]
+    #[arg(long, value_name = "T", default_value = USUAL_TARGET)]
     target: String,
     /// Clock frequency to reach
     #[arg(long, value_name = "MHZ", default_value_t = 150.0, value_parser = mhz)]

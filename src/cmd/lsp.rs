@@ -44,8 +44,8 @@ pub struct Args {
 pub fn run(_: Args) -> Result<(), Failure> {
     let (send, messages) = channel();
     std::thread::spawn(move || {
-        let mut input = std::io::stdin().lock();
-        while let Some(message) = frame::read(&mut input) {
+        let mut input = frame::Reader::new(std::io::stdin().lock());
+        while let Some(message) = input.read() {
             if send.send(message).is_err() {
                 return;
             }
@@ -88,6 +88,7 @@ impl Server {
                     message
                 }
             };
+            let is_large = self.documents.values().any(Document::is_large);
             match message {
                 Incoming::Message(Message::Request(request)) => frame::write(self.request(request)),
                 Incoming::Message(Message::Notification(note)) if note.method == Exit::METHOD => return,
@@ -95,6 +96,9 @@ impl Server {
                 // Nobody asked for it.
                 Incoming::Message(Message::Response(_)) => {}
                 Incoming::Malformed(code, why) => frame::refuse(code, &why),
+            }
+            if is_large {
+                crate::memory::give_back();
             }
         }
     }
@@ -137,7 +141,9 @@ impl Server {
         let Some(document) = self.documents.get_mut(&about.text_document.uri) else {
             return Err((ErrorCode::InvalidParams, "the parameters name no open document".into()));
         };
-        answer(document, params).map_err(wrong)
+        let answer = answer(document, params).map_err(wrong);
+        document.forget_if_large();
+        answer
     }
 
     fn notification(&mut self, note: Notification) {
@@ -189,7 +195,12 @@ impl Server {
         for uri in std::mem::take(&mut self.changed) {
             let Some(document) = self.documents.get_mut(&uri) else { continue };
             let found = catch_unwind(AssertUnwindSafe(|| analysis::diagnostics(document))).unwrap_or_default();
+            document.forget_if_large();
+            let is_large = document.is_large();
             publish(uri, document.version, found);
+            if is_large {
+                crate::memory::give_back();
+            }
         }
     }
 }

@@ -444,6 +444,67 @@ fn bad_messages_are_answered_and_survived() {
 }
 
 #[test]
+fn after_a_frame_that_is_none_the_next_message_is_read() {
+    let mut client = Client::start();
+    let initialize =
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"capabilities": {}}}).to_string();
+    // What was meant as the body of the frame is passed over, whatever it is; each has one answer.
+    let words = json!({"jsonrpc": "2.0", "id": 7, "method": "x", "params": "Content-Length: 5"}).to_string();
+    let long = json!({"jsonrpc": "2.0", "id": 7, "method": "x", "params": "y".repeat(4090)}).to_string();
+    let pieces: Vec<String> = (3950..4100).map(|n| "z".repeat(n)).collect();
+    let bodies = [&words, &long, "", "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 7\n}\n"];
+    for length in ["x", "", "-1", "12.5", "99999999999999999999999999", "0x10", "12 bytes"] {
+        for (k, body) in bodies.iter().copied().chain(pieces.iter().map(String::as_str).take(20)).enumerate() {
+            client.bytes(format!("Content-Length: {length}\r\n\r\n{body}").as_bytes());
+            assert_eq!(client.receive()["error"]["code"], -32700, "{length} {k}");
+            client.bytes(format!("Content-Length: {}\r\n\r\n{initialize}", initialize.len()).as_bytes());
+            let answer = client.receive();
+            assert!(answer["id"] == 0, "{length} {k}: {answer}");
+        }
+    }
+    // A header may be cut anywhere where a long line is read in pieces.
+    for body in &pieces {
+        client.bytes(format!("Content-Length: x\r\n\r\n{body}").as_bytes());
+        assert_eq!(client.receive()["error"]["code"], -32700);
+        client.bytes(format!("content-length:{}\r\n\r\n{initialize}", initialize.len()).as_bytes());
+        assert_eq!(client.receive()["id"], 0, "{}", body.len());
+    }
+    // A length that is too short.
+    client.bytes(
+        format!("Content-Length: 9\r\n\r\n{words}Content-Length: {}\r\n\r\n{initialize}", initialize.len()).as_bytes(),
+    );
+    assert_eq!(client.receive()["error"]["code"], -32700);
+    assert_eq!(client.receive()["id"], 0);
+    client.quit();
+}
+
+/// Bytes of memory that a process has.
+#[cfg(target_os = "linux")]
+fn resident(id: u32, what: &str) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{id}/status")).expect("it runs");
+    let line = text.lines().find_map(|line| line.strip_prefix(what)).expect("Linux tells it");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_large_document_takes_memory_for_a_while_and_not_more_than_it_must() {
+    // A parameter whose statement is not one of the kernel is told once, and its uses are many.
+    let text: String = (0..60_000).map(|k| format!("value_{k} = 1 +;\n")).collect();
+    let (mut client, found) = Client::open(&text);
+    assert!(!found.is_empty() && found.len() <= 5000, "{}", found.len());
+    let about = json!({"textDocument": {"uri": URI}});
+    for method in ["documentSymbol", "documentSymbol"] {
+        let answer = client.request(&format!("textDocument/{method}"), about.clone());
+        assert!(answer["result"].as_array().is_some_and(|all| !all.is_empty() && all.len() <= 5000), "{method}");
+    }
+    client.request("textDocument/nothing", json!({}));
+    let (peak, left) = (resident(client.child.id(), "VmHWM:"), resident(client.child.id(), "VmRSS:"));
+    assert!(peak < 300 << 20 && left < 80 << 20, "{peak} at most, {left} left");
+    client.quit();
+}
+
+#[test]
 fn leaving_without_shutdown_is_status_1() {
     let client = Client::initialized();
     assert!(client.end(1).contains("shutdown"));

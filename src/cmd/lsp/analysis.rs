@@ -1,6 +1,6 @@
 //! What the compiler says about a document.
 
-use super::document::Document;
+use super::document::{Document, MOST};
 use super::uri::uri_of;
 use crate::include;
 use hdl::circuit::target::Clock;
@@ -111,7 +111,7 @@ fn built(graph: &Graph) -> Option<Pipeline> {
 pub fn diagnostics(document: &mut Document) -> Vec<lsp_types::Diagnostic> {
     analysis(document);
     let analysis = document.analysis.as_ref().expect("just made");
-    analysis.found.iter().map(|d| diagnostic(document, &analysis.sources, d)).collect()
+    analysis.found.iter().take(MOST).map(|d| diagnostic(document, &analysis.sources, d)).collect()
 }
 
 /// A place in the document or in a file that it includes.

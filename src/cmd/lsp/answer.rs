@@ -3,7 +3,7 @@
 use super::action::actions;
 use super::analysis::analysis;
 use super::complete::complete;
-use super::document::Document;
+use super::document::{Document, MOST};
 use super::hover::hover;
 use lsp_types::request::{
     CodeActionRequest, Completion, DocumentHighlightRequest, DocumentSymbolRequest, Formatting, GotoDefinition,
@@ -90,18 +90,18 @@ fn references(document: &mut Document, params: ReferencesOf) -> Option<Vec<Locat
     let at = document.offset(params.place.position);
     let own = params.context.is_none_or(|c| c.include_declaration);
     let places = places(document, at);
-    Some(places.into_iter().skip(!own as usize).map(|s| document.location(s)).collect())
+    Some(places.into_iter().skip(!own as usize).take(MOST).map(|s| document.location(s)).collect())
 }
 
 fn highlights(document: &mut Document, at: usize) -> Option<Vec<DocumentHighlight>> {
     let places = places(document, at);
-    Some(places.into_iter().map(|s| DocumentHighlight { range: document.range(s), kind: None }).collect())
+    Some(places.into_iter().take(MOST).map(|s| DocumentHighlight { range: document.range(s), kind: None }).collect())
 }
 
 fn symbols(document: &mut Document) -> Option<DocumentSymbolResponse> {
-    let definitions = document.names().definitions.clone();
-    let shown = definitions.iter().filter(|d| !matches!(d.kind, Kind::Parameter | Kind::Counter));
-    Some(DocumentSymbolResponse::Nested(shown.map(|d| symbol(document, d)).collect()))
+    let is_shown = |d: &&Definition| !matches!(d.kind, Kind::Parameter | Kind::Counter);
+    let shown: Vec<Definition> = document.names().definitions.iter().filter(is_shown).take(MOST).cloned().collect();
+    Some(DocumentSymbolResponse::Nested(shown.iter().map(|d| symbol(document, d)).collect()))
 }
 
 // `deprecated` is a field that the type still wants.

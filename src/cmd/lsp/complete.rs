@@ -1,6 +1,6 @@
 //! Completion: classes where a declaration wants one, otherwise what a statement or an expression may hold.
 
-use super::document::Document;
+use super::document::{Document, MOST};
 use super::hover::{self, CLASSES, markdown};
 use lsp_types::{CompletionItem, CompletionItemKind, Documentation};
 use pg2::syntax::functions::FUNCTIONS;
@@ -23,7 +23,8 @@ pub fn complete(document: &mut Document, at: usize) -> Vec<CompletionItem> {
     }
     let mut items = Vec::new();
     let mut seen = BTreeSet::new();
-    let known: Vec<_> = document.names().known_at(at).cloned().collect();
+    let mut known: Vec<_> = document.names().known_at(at).cloned().collect();
+    known.drain(..known.len().saturating_sub(MOST));
     // The innermost definition of a name is the last.
     for d in known.iter().rev().filter(|d| seen.insert(d.name.clone())) {
         let kind = match d.kind {

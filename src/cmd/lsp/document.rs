@@ -8,6 +8,12 @@ use pg2::diag::Span;
 use pg2::syntax::names::Names;
 use std::path::PathBuf;
 
+/// Bytes of a text that is large: more than any kernel has that people write.
+const LARGE: usize = 1 << 18;
+
+/// Entries of a list that is sent: symbols, places, findings. Each takes kilobytes until it is sent, and nobody reads more.
+pub const MOST: usize = 5000;
+
 /// A document that the editor has open.
 pub struct Document {
     pub uri: Uri,
@@ -33,6 +39,18 @@ impl Document {
 
     pub fn names(&mut self) -> &Names {
         self.names.get_or_insert_with(|| pg2::syntax::names::names(&self.text))
+    }
+
+    /// Whether what is known of it takes more memory than making it anew takes time.
+    pub fn is_large(&self) -> bool {
+        self.text.len() > LARGE
+    }
+
+    /// Forgets what the text tells, where it is large: hundreds of bytes for a name.
+    pub fn forget_if_large(&mut self) {
+        if self.is_large() {
+            (self.names, self.analysis) = (None, None);
+        }
     }
 
     /// The file, if it is one.

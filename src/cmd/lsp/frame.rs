@@ -18,19 +18,36 @@ pub enum Incoming {
     Malformed(ErrorCode, String),
 }
 
-/// The next message; `None` at the end of the input.
-pub fn read(input: &mut impl BufRead) -> Option<Incoming> {
-    let bytes = match body(input)? {
-        Ok(bytes) => bytes,
-        Err(why) => return Some(Incoming::Malformed(ErrorCode::ParseError, why)),
-    };
-    let json = match serde_json::from_slice(&bytes) {
-        Ok(json @ Value::Object(_)) => json,
-        Ok(_) => return Some(Incoming::Malformed(ErrorCode::ParseError, "a message is a JSON object".into())),
-        Err(e) => return Some(Incoming::Malformed(ErrorCode::ParseError, format!("this is no JSON: {e}"))),
-    };
+/// The messages of a stream.
+pub struct Reader<R> {
+    input: R,
+    /// Whether the last frame was none, so that the next header may stand behind what is left of it, on the same line.
+    is_lost: bool,
+}
+
+impl<R: BufRead> Reader<R> {
+    pub fn new(input: R) -> Reader<R> {
+        Reader { input, is_lost: false }
+    }
+
+    /// The next message; `None` at the end of the input.
+    pub fn read(&mut self) -> Option<Incoming> {
+        let found = body(&mut self.input, self.is_lost)?.and_then(|bytes| match serde_json::from_slice(&bytes) {
+            Ok(json @ Value::Object(_)) => Ok(json),
+            Ok(_) => Err("a message is a JSON object".into()),
+            Err(e) => Err(format!("this is no JSON: {e}")),
+        });
+        self.is_lost = found.is_err();
+        Some(match found {
+            Ok(json) => message(json),
+            Err(why) => Incoming::Malformed(ErrorCode::ParseError, why),
+        })
+    }
+}
+
+fn message(json: Value) -> Incoming {
     let identified = json.get("id").is_some();
-    Some(match serde_json::from_value(json) {
+    match serde_json::from_value(json) {
         // `lsp-server` takes a request with an id that it cannot hold for a notification, and the client would wait.
         Ok(Message::Notification(_)) if identified => {
             Incoming::Malformed(ErrorCode::InvalidRequest, "an id is a 32-bit integer or a string".into())
@@ -40,12 +57,12 @@ pub fn read(input: &mut impl BufRead) -> Option<Incoming> {
             let why = "a message is a request, a response or a notification";
             Incoming::Malformed(ErrorCode::InvalidRequest, why.into())
         }
-    })
+    }
 }
 
 /// The bytes behind the next headers, or why there are none; `None` at the end of the input.
-fn body(input: &mut impl BufRead) -> Option<Result<Vec<u8>, String>> {
-    let length = match headers(input)? {
+fn body(input: &mut impl BufRead, is_lost: bool) -> Option<Result<Vec<u8>, String>> {
+    let length = match headers(input, is_lost)? {
         Ok(length) => length,
         Err(why) => return Some(Err(why)),
     };
@@ -59,18 +76,31 @@ fn body(input: &mut impl BufRead) -> Option<Result<Vec<u8>, String>> {
     (bytes.len() as u64 == length).then_some(Ok(bytes))
 }
 
-/// The length that the next headers say.
-fn headers(input: &mut impl BufRead) -> Option<Result<u64, String>> {
+/// A header is shorter than this; a line that is longer is read in pieces.
+const PIECE: u64 = 4096;
+
+/// The header that the next frame begins with.
+const LENGTH: &str = "content-length";
+
+/// The length that the next headers say. After a frame that was none, its rest may stand before the first of them.
+fn headers(input: &mut impl BufRead, is_lost: bool) -> Option<Result<u64, String>> {
     let mut length: Option<u64> = None;
     let mut wrong = None;
+    let mut piece = Vec::new();
     loop {
-        let mut line = Vec::new();
-        // A header is short; what has no end of line is none.
-        if input.by_ref().take(4096).read_until(b'\n', &mut line).ok()? == 0 {
+        // What a line without an end has had before, where a header may have begun.
+        let behind = if is_lost && !piece.ends_with(b"\n") { piece.len().saturating_sub(64) } else { piece.len() };
+        piece.drain(..behind);
+        if input.by_ref().take(PIECE).read_until(b'\n', &mut piece).ok()? == 0 {
             return None;
         }
-        let line = String::from_utf8_lossy(&line);
-        let line = line.trim();
+        let text = String::from_utf8_lossy(&piece);
+        let mut line = text.trim();
+        let at = if is_lost { line.to_ascii_lowercase().rfind(LENGTH) } else { None };
+        if let Some(header) = at.and_then(|at| line.get(at..)) {
+            // Within JSON these words do not end a line.
+            line = header;
+        }
         if line.is_empty() {
             // Blank lines before the first header are let pass.
             if length.is_none() && wrong.is_none() {
@@ -79,7 +109,7 @@ fn headers(input: &mut impl BufRead) -> Option<Result<u64, String>> {
             return Some(length.ok_or_else(|| wrong.unwrap_or_else(|| "there is no Content-Length".into())));
         }
         match line.split_once(':') {
-            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => match value.trim().parse() {
+            Some((name, value)) if name.eq_ignore_ascii_case(LENGTH) => match value.trim().parse() {
                 Ok(n) => length = Some(n),
                 Err(_) => wrong = Some(format!("`{}` is no length", value.trim())),
             },
