@@ -122,7 +122,8 @@ fn no_ethernet(board: &hdl::board::Board) -> Failure {
     Failure::Usage(format!("the board {} has no Ethernet; those that have it: {}", board.name, with.join(", ")))
 }
 
-/// The synthesis tools, of which only those are run that nobody else can have exchanged.
+/// The synthesis tools, of which only those are run that nobody else can have exchanged. They end with this program.
 fn tools() -> flow::Tools {
-    flow::Tools::standard().trusting(|path| sim::cache::private::check(path).map(drop).map_err(|e| e.to_string()))
+    let trusted = |path: &std::path::Path| sim::cache::private::check(path).map(drop).map_err(|e| e.to_string());
+    flow::Tools::standard().trusting(trusted).starting(sim::process::ends_with_us)
 }

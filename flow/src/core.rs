@@ -19,6 +19,7 @@ pub fn network_core(tools: &Tools, prefix: &str) -> Result<String, FlowError> {
     for python in tools.pythons()? {
         let mut command = Command::new(&python);
         command.args(["-I", "-c", SCRIPT, &name, &ethernet::PORT.to_string(), &core::MHZ.to_string()]);
+        (tools.prepare)(&mut command);
         let ended = command.stdin(Stdio::null()).output().map_err(FlowError::io(&python))?;
         if ended.status.success() {
             let text = String::from_utf8_lossy(&ended.stdout);

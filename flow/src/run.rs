@@ -1,6 +1,6 @@
 //! Running one program to its end, with its log kept and its progress told.
 
-use crate::FlowError;
+use crate::{FlowError, Tools};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -18,6 +18,7 @@ pub struct Step {
 /// with the name of a folder in the root of the file system, such as `work/` where there is a `/work`, for which it would
 /// take it.
 pub(crate) struct Call<'a> {
+    pub tools: &'a Tools,
     pub program: PathBuf,
     pub args: Vec<String>,
     pub dir: &'a Path,
@@ -44,7 +45,7 @@ impl Call<'_> {
         self.writes.iter().for_each(|name| drop(std::fs::remove_file(self.dir.join(name))));
         let mut command = Command::new(&self.program);
         command.args(&self.args).current_dir(self.dir).stdin(Stdio::null()).stdout(out).stderr(err);
-        end_with_parent(&mut command);
+        (self.tools.prepare)(&mut command);
         let mut child = command.spawn().map_err(FlowError::io(&self.program))?;
         let status = self.wait(&mut child, watch).map_err(FlowError::io(&self.program));
         if status.is_err() {
@@ -99,21 +100,4 @@ impl Call<'_> {
         };
         FlowError::ToolFailed { tool, status: status.to_string(), log, tail }
     }
-}
-
-/// Lets a program that runs for minutes end when this one is ended by a signal that it does not get itself.
-fn end_with_parent(command: &mut Command) {
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::unix::process::CommandExt;
-        // SAFETY: prctl with a constant is async-signal-safe and touches only the new process.
-        unsafe {
-            command.pre_exec(|| {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
-                Ok(())
-            });
-        }
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = command;
 }

@@ -292,7 +292,7 @@ fn place_and_route(
     args.extend(fixed.map(String::from));
     args.extend(["--timing-allow-fail", "-q", "--log", &log].map(String::from));
     let writes = vec![routed.clone(), REPORT.to_string()];
-    let call = Call { program, args, dir: job.dir, what: &what, log: log.clone(), writes };
+    let call = Call { tools, program, args, dir: job.dir, what: &what, log: log.clone(), writes };
     let log = job.dir.join(log);
     call.run(watch).map_err(|e| too_large(e, device))?;
     refuse::check(&log)?;
@@ -329,7 +329,7 @@ fn pack(tools: &Tools, route: &Route, job: &SynthesisJob, watch: &mut dyn FnMut(
     let path = job.dir.join(&to);
     let _ = fs::remove_file(&path);
     let log = "synth_logs/pack.log".into();
-    Call { program, args, dir: job.dir, what: "packing the bitstream", log, writes: Vec::new() }.run(watch)?;
+    Call { tools, program, args, dir: job.dir, what: "packing the bitstream", log, writes: Vec::new() }.run(watch)?;
     if path.metadata().is_ok_and(|m| m.len() > 0) {
         return Ok(path);
     }

@@ -6,6 +6,7 @@
 
 use crate::FlowError;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A program of the flow.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub struct Tools {
     compiled: Option<PathBuf>,
     /// Why a file or folder is not to be trusted, if so.
     trust: fn(&Path) -> Result<(), String>,
+    /// What is done to a call of a program before it starts.
+    pub(crate) prepare: fn(&mut Command),
 }
 
 impl Tools {
@@ -59,13 +62,18 @@ impl Tools {
 
     /// Programs in the folders of `path` and in the virtual environment `own`.
     pub fn at(path: Vec<PathBuf>, own: PathBuf) -> Tools {
-        Tools { path, own, compiled: None, trust: |_| Ok(()) }
+        Tools { path, own, compiled: None, trust: |_| Ok(()), prepare: |_| () }
     }
 
     /// The same, where `trust` is asked about the project's own programs, and about what YoWASP keeps compiled, before they
     /// are run. What is on `PATH` is the user's own choice.
     pub fn trusting(self, trust: fn(&Path) -> Result<(), String>) -> Tools {
         Tools { trust, ..self }
+    }
+
+    /// The same, where `prepare` is done to each call of a program before it starts.
+    pub fn starting(self, prepare: fn(&mut Command)) -> Tools {
+        Tools { prepare, ..self }
     }
 
     /// The Pythons that there are: that of the project's own environment first, then that on `PATH`.

@@ -67,7 +67,7 @@ pub(crate) fn run(
         let log = format!("synth_logs/{name}.log");
         // Without a log of its own, YoWASP loses what yosys prints after a call of ABC.
         let args = ["-q", "-l", &log, &file].map(String::from).to_vec();
-        Call { program: program.clone(), args, dir, what: s.what, log: log.clone(), writes }.run(watch)?;
+        Call { tools, program: program.clone(), args, dir, what: s.what, log: log.clone(), writes }.run(watch)?;
         refuse::check(&dir.join(log))?;
         script = vec![format!("read_rtlil {netlist}")];
     }

@@ -4,7 +4,7 @@
 //! [`emulator`] does the same for blocks of pairs in vector code, and [`emulator::engine`] is an engine made of it that
 //! speaks the wire format. The Verilog runs through [`verilator`], which compiles it to a shared library kept in the
 //! [`cache`]: single modules against vectors in [`bench`], whole engines clock by clock in [`cycle`], boards at their pins in
-//! [`board`]. [`wave`] draws how an engine begins.
+//! [`board`]. [`wave`] draws how an engine begins. [`process`] lets programs end with this one.
 
 pub mod bench;
 pub mod board;
@@ -12,6 +12,7 @@ pub mod cache;
 pub mod cycle;
 pub mod emulator;
 mod error;
+pub mod process;
 pub mod reference;
 pub mod stimuli;
 pub mod testbench;

@@ -3,6 +3,7 @@
 mod backends;
 mod board;
 mod check;
+mod children;
 mod command_line;
 mod common;
 mod deploy;

@@ -11,6 +11,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "sim/src",
         &[
             "error",
+            "process",
             "stimuli",
             "reference",
             "emulator",

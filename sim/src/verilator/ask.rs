@@ -1,6 +1,7 @@
 //! Short questions to programs, such as their version, with an end to waiting for the answer.
 
 use crate::SimError;
+use crate::process::ends_with_us;
 use std::io::Read;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::channel;
@@ -33,6 +34,7 @@ pub fn first_line(command: &mut Command, patience: Duration, missing: SimError) 
 /// What a program has printed to standard output when it ended. `None` if it has not ended in time; it is then ended.
 pub fn output(command: &mut Command, patience: Duration) -> std::io::Result<Option<Output>> {
     let deadline = Instant::now() + patience;
+    ends_with_us(command);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let pipe = child.stdout.take().expect("it is a pipe");
     let (send, receive) = channel();

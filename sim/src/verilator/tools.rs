@@ -4,6 +4,7 @@ use super::CXX_FLAGS;
 use super::ask::{PATIENCE, first_line, output};
 use crate::SimError;
 use crate::cache::Cache;
+use crate::process::ends_with_us;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -113,6 +114,7 @@ fn on_path(program: &str) -> Option<PathBuf> {
 pub fn finish(mut command: Command, cache: &Cache, what: &str) -> Result<(), SimError> {
     let tool = PathBuf::from(command.get_program());
     let tool = tool.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    ends_with_us(&mut command);
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|_| SimError::ToolMissing { tool: tool.clone(), how: HOW.into() })?;
     if output.status.success() {
