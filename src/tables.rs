@@ -2,7 +2,7 @@
 
 use hdl::op::table::func::{Store, keep_in};
 use sim::SimError;
-use sim::cache::Cache;
+use sim::cache::{self, Cache};
 
 /// The file of an entry.
 const RECORD: &str = "record";
@@ -11,7 +11,7 @@ struct Kept(Cache);
 
 impl Store for Kept {
     fn load(&self, key: &str) -> Option<String> {
-        std::fs::read_to_string(self.0.known(key)?.join(RECORD)).ok()
+        String::from_utf8(cache::file(&self.0.known(key)?, RECORD)?).ok()
     }
 
     fn save(&self, key: &str, record: &str) {

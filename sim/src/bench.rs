@@ -23,6 +23,10 @@ struct Driver {
     outputs: Vec<String>,
 }
 
+impl verilator::ClockLoop for Driver {
+    const EXPORTS: &'static [&'static str] = &["bench_new", "bench_run", "bench_delete"];
+}
+
 /// Where one module's ports stand among those of the wrapper.
 #[derive(Clone, Debug)]
 struct Instance {

@@ -27,6 +27,10 @@ struct Driver {
     lit: u32,
 }
 
+impl verilator::ClockLoop for Driver {
+    const EXPORTS: &'static [&'static str] = &["board_new", "board_run", "board_seen", "board_rate", "board_delete"];
+}
+
 /// A design to simulate.
 #[derive(Clone, Debug)]
 pub struct Design<'a> {

@@ -5,8 +5,11 @@
 //! built again. What is in the cache is loaded and run, so it is the user's alone: see [`private`].
 
 pub mod private;
+mod seal;
 
 use crate::SimError;
+use seal::{State, seal, state};
+pub use seal::{copy, file};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -65,6 +68,10 @@ impl Cache {
         let file = tempfile::Builder::new().prefix(BUILDING).tempfile_in(&dir);
         let mut file = file.map_err(SimError::io(&dir))?;
         file.write_all(text.as_bytes()).map_err(SimError::io(&path))?;
+        if path.is_dir() {
+            // No folder is put there on purpose.
+            discard(&dir, &path).map_err(SimError::io(&path))?;
+        }
         file.persist(&path).map_err(|e| e.error).map_err(SimError::io(&path))?;
         Ok(path)
     }
@@ -77,8 +84,9 @@ impl Cache {
     }
 
     /// The directory of the entry for `key`; if it is not there or damaged, `build` makes its files in an empty
-    /// directory first. Another process that builds the same entry is waited for.
-    pub fn entry(&self, key: &str, build: impl FnOnce(&Path) -> Result<(), SimError>) -> Result<PathBuf, SimError> {
+    /// directory first, and once more if somebody disturbed that directory. Another process that builds the same entry is
+    /// waited for.
+    pub fn entry(&self, key: &str, mut build: impl FnMut(&Path) -> Result<(), SimError>) -> Result<PathBuf, SimError> {
         let home = self.dir()?;
         let hash = fnv128(key.as_bytes());
         for attempt in 0.. {
@@ -96,20 +104,91 @@ impl Cache {
                 State::Whole => return Ok(dir),
                 State::Foreign => continue,
                 State::Absent => {}
-                State::Damaged => fs::remove_dir_all(&dir).map_err(SimError::io(&dir))?,
+                State::Damaged => discard(&home, &dir).map_err(SimError::io(&dir))?,
             }
             remove_interrupted(&home, held.then_some(&name));
-            let temp = private_temp(&home, &format!("{BUILDING}{name}-")).map_err(SimError::io(&home))?;
-            build(temp.path())?;
-            seal(temp.path(), key).map_err(SimError::io(temp.path()))?;
-            return match fs::rename(temp.path(), &dir) {
-                Ok(()) => Ok(dir),
-                Err(_) if matches!(state(&dir, key)?, State::Whole) => Ok(dir),
-                Err(e) => Err(SimError::io(&dir)(e)),
+            return match self.make(&name, key, &mut build) {
+                Err(Attempt::Disturbed(_)) => self.make(&name, key, &mut build).map_err(Attempt::error),
+                made => made.map_err(Attempt::error),
             };
         }
         unreachable!("some name is free")
     }
+
+    /// Builds an entry and gives it its name.
+    fn make(
+        &self,
+        name: &str,
+        key: &str,
+        build: &mut impl FnMut(&Path) -> Result<(), SimError>,
+    ) -> Result<PathBuf, Attempt> {
+        let home = self.dir().map_err(Attempt::Failed)?;
+        let temp = private_temp(&home, &format!("{BUILDING}{name}-"));
+        let temp = temp.map_err(SimError::io(&home)).map_err(Attempt::Disturbed)?;
+        // The first file in is also the first that goes when somebody empties the cache meanwhile.
+        let label = temp.path().join("key");
+        fs::write(&label, key).map_err(SimError::io(&label)).map_err(Attempt::Disturbed)?;
+        let undisturbed = || fs::read(&label).is_ok_and(|text| text == key.as_bytes());
+        match build(temp.path()) {
+            Err(e) if undisturbed() => return Err(Attempt::Failed(e)),
+            Err(e) => return Err(Attempt::Disturbed(e)),
+            Ok(()) => seal(temp.path()).map_err(SimError::io(temp.path())).map_err(Attempt::Disturbed)?,
+        }
+        let dir = home.join(name);
+        match fs::rename(temp.path(), &dir) {
+            Ok(()) => Ok(dir),
+            Err(_) if matches!(state(&dir, key), Ok(State::Whole)) => Ok(dir),
+            // Something else has come there.
+            Err(_) => match discard(&home, &dir).and_then(|()| fs::rename(temp.path(), &dir)) {
+                Ok(()) => Ok(dir),
+                Err(e) => Err(Attempt::Disturbed(SimError::io(&dir)(e))),
+            },
+        }
+    }
+
+    /// Takes entries out that are whole but of no use, so that they are built again. One that was built anew since `seen` was
+    /// taken of it stays.
+    pub fn drop_entries(&self, entries: &[Seen]) {
+        let Ok(home) = self.dir() else { return };
+        for entry in entries {
+            let Some(name) = entry.dir.file_name().and_then(|n| n.to_str()) else { continue };
+            let lock = private::lock_file(&home.join(format!("{name}.lock")));
+            let _held = lock.and_then(|l| l.lock().map(|()| l).map_err(private::io(&entry.dir)));
+            if seen(&entry.dir).stamp == entry.stamp {
+                // What cannot be taken out is found to be of no use again.
+                let _ = discard(&home, &entry.dir);
+            }
+        }
+    }
+}
+
+/// A failed build of an entry.
+enum Attempt {
+    /// By itself: it would fail again.
+    Failed(SimError),
+    /// Because files went or changed under it.
+    Disturbed(SimError),
+}
+
+impl Attempt {
+    fn error(self) -> SimError {
+        match self {
+            Attempt::Failed(e) | Attempt::Disturbed(e) => e,
+        }
+    }
+}
+
+/// An entry as it was at one time.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    dir: PathBuf,
+    stamp: Option<private::Stamp>,
+}
+
+/// Notes which building of an entry there is.
+pub fn seen(dir: &Path) -> Seen {
+    let stamp = fs::symlink_metadata(dir).ok().map(|found| private::stamp(&found));
+    Seen { dir: dir.to_path_buf(), stamp }
 }
 
 /// The remedy where something lies in the cache that the user did not put there.
@@ -140,6 +219,18 @@ fn private_temp(home: &Path, prefix: &str) -> std::io::Result<tempfile::TempDir>
     Ok(temp)
 }
 
+/// Removes an entry, whatever lies there. It is renamed first, so that nobody finds half of it.
+fn discard(home: &Path, dir: &Path) -> std::io::Result<()> {
+    let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let temp = private_temp(home, &format!("{BUILDING}{name}-"))?;
+    let old = temp.path().join("old");
+    private::open_up(dir);
+    match fs::rename(dir, &old) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
 /// Removes what builds that were killed left behind: those of the entry `held`, whose lock the caller has, and those whose
 /// lock is free.
 fn remove_interrupted(home: &Path, held: Option<&String>) {
@@ -155,72 +246,16 @@ fn remove_interrupted(home: &Path, held: Option<&String>) {
     }
 }
 
-enum State {
-    Absent,
-    Whole,
-    Damaged,
-    /// Another text with the same hash.
-    Foreign,
-}
-
-fn state(dir: &Path, key: &str) -> Result<State, SimError> {
-    let found = match fs::symlink_metadata(dir) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(State::Absent),
-        found => found.map_err(SimError::io(dir))?,
-    };
-    if !found.is_dir() {
-        return Err(SimError::Cache { reason: format!("{} is not a folder; remove it", dir.display()) });
-    }
-    private::own(dir, &found).map_err(|e| refused(e, REMOVE))?;
-    if private::check(dir).is_err() {
-        return Ok(State::Damaged);
-    }
-    let kept = |name| private::read(&dir.join(name));
-    Ok(match (kept("key"), kept("sums"), sums(dir)) {
-        (Ok(k), Ok(wanted), Ok(found)) if wanted == found.as_bytes() => match k == key.as_bytes() {
-            true => State::Whole,
-            false => State::Foreign,
-        },
-        _ => State::Damaged,
-    })
-}
-
-/// Writes what [`state`] checks, and makes all files private.
-fn seal(dir: &Path, key: &str) -> std::io::Result<()> {
-    fs::write(dir.join("key"), key)?;
-    for file in fs::read_dir(dir)? {
-        private::set_private(&file?.path(), 0o600)?;
-    }
-    fs::write(dir.join("sums"), sums(dir)?)?;
-    private::set_private(&dir.join("sums"), 0o600)
-}
-
-/// One line for each file in `dir` but `sums` itself: name, size, sum.
-fn sums(dir: &Path) -> std::io::Result<String> {
-    let mut lines = Vec::new();
-    for file in fs::read_dir(dir)? {
-        let file = file?;
-        let name = file.file_name().to_string_lossy().into_owned();
-        if name != "sums" {
-            let bytes = private::read(&file.path())?;
-            lines.push(format!("{name} {} {:016x}\n", bytes.len(), sum64(&bytes)));
-        }
-    }
-    lines.sort();
-    Ok(lines.concat())
-}
-
 /// FNV-1a of 128 bits: stable over versions and machines, unlike the standard library's hasher.
 pub fn fnv128(bytes: &[u8]) -> u128 {
     let step = |h: u128, b: &u8| (h ^ *b as u128).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
     bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, step)
 }
 
-/// FNV-1a over 8-byte words: enough to see damage, and fast.
-fn sum64(bytes: &[u8]) -> u64 {
-    let word = |c: &[u8]| c.iter().rev().fold(0u64, |w, b| w << 8 | *b as u64);
-    let step = |h: u64, w: u64| (h ^ w).wrapping_mul(0x0000_0100_0000_01b3);
-    bytes.chunks(8).map(word).fold(0xcbf2_9ce4_8422_2325, step)
+/// Seals an entry as it is now.
+#[cfg(test)]
+pub(crate) fn reseal(dir: &Path) {
+    seal(dir).expect("the entry can be written");
 }
 
 #[cfg(test)]

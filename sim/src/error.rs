@@ -14,6 +14,9 @@ pub enum SimError {
     /// A program ran and failed; `tail` holds the last lines of its log.
     #[error("{tool} failed (log: {}):\n{tail}", log.display())]
     ToolFailed { tool: String, log: PathBuf, tail: String },
+    /// A program ended well, but what it made is of no use.
+    #[error("{tool} ended as if all were well, but {what}; install it anew with `{how}`")]
+    ToolUseless { tool: String, what: String, how: String },
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },

@@ -5,12 +5,15 @@
 //! serve engines of any number of lanes.
 
 mod ask;
+mod binary;
+mod library;
 mod tools;
 
 use crate::SimError;
 use crate::cache::Cache;
-use askama::Template;
-use libloading::Library;
+use binary::Kind;
+pub use library::library;
+pub(crate) use library::{ClockLoop, load, symbol};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,12 +74,11 @@ impl Effort {
     }
 }
 
-/// A compiled top: a directory with headers and object files.
+/// A compiled top: a directory with headers and object files, and its source, to make it again where that is damaged.
 #[derive(Clone, Debug)]
 pub struct Model {
     dir: PathBuf,
-    trace: bool,
-    effort: Effort,
+    source: Source,
 }
 
 /// Generated C++ files up to this many bytes in all are compiled as one, since reading the headers costs most; so are
@@ -117,7 +119,7 @@ pub fn model(tools: &Tools, cache: &Cache, source: &Source) -> Result<Model, Sim
         tools::finish(command, cache, &source.prefix)?;
         compile(tools, cache, source, work.path(), dir)
     })?;
-    Ok(Model { dir, trace: source.trace, effort: source.effort })
+    Ok(Model { dir, source: source.clone() })
 }
 
 /// Compiles the C++ that Verilator left in `work`; objects and headers go to `dir`.
@@ -137,6 +139,9 @@ fn compile(tools: &Tools, cache: &Cache, source: &Source, work: &Path, dir: &Pat
             }
             _ => {}
         }
+    }
+    if texts.is_empty() || !dir.join(format!("{}.h", source.prefix)).is_file() {
+        return Err(tools.useless("verilator", "wrote no C++"));
     }
     texts.sort();
     // Set-up code runs once; optimising it takes most of a large model's build.
@@ -193,14 +198,18 @@ fn compile_all(tools: &Tools, cache: &Cache, trace: bool, what: &str, jobs: &[Co
             headers.insert(job.level, precompiled(tools, cache, trace, job.level)?);
         }
     }
-    let commands = jobs.iter().map(|job| command(job, headers[job.level].as_ref())).collect();
-    match tools::finish_all(commands, cache, what) {
+    let all = |headers: &BTreeMap<&str, Option<PathBuf>>| {
+        let headers = |job: &Compilation| headers.get(job.level).and_then(Option::as_ref);
+        tools::finish_all(jobs.iter().map(|job| command(job, headers(job))).collect(), cache, what)?;
+        jobs.iter().try_for_each(|job| tools.check(&job.object, Kind::Object))
+    };
+    match all(&headers) {
         Err(_) if headers.values().any(Option::is_some) => {
             // An update of the system may have changed a header behind the precompiled ones, which are then made anew.
             for dir in headers.values().flatten() {
                 let _ = fs::remove_dir_all(dir);
             }
-            tools::finish_all(jobs.iter().map(|job| command(job, None)).collect(), cache, what)
+            all(&BTreeMap::new())
         }
         other => other,
     }
@@ -236,78 +245,18 @@ fn runtime(tools: &Tools, cache: &Cache, trace: bool) -> Result<PathBuf, SimErro
         if trace {
             names.push("verilated_fst_c");
         }
+        let object = |name: &&str| dir.join(name).with_extension("o");
         let jobs = names.iter().map(|name| {
             let mut command = tools.compiler(trace);
             // Little of it runs at every clock, unless waves are written.
             command.arg("-O1").arg("-c").arg(tools.include().join(format!("{name}.cpp")));
-            command.arg("-o").arg(dir.join(name).with_extension("o"));
+            command.arg("-o").arg(object(name));
             command
         });
-        tools::finish_all(jobs.collect(), cache, "runtime")
+        tools::finish_all(jobs.collect(), cache, "runtime")?;
+        names.iter().try_for_each(|name| tools.check(&object(name), Kind::Object))
     })
 }
 
-/// One top with the clock loop of a driver's template as a loaded library.
-pub(crate) fn load(source: &Source, driver: &impl Template, cache: &Cache) -> Result<Library, SimError> {
-    let tools = Tools::find()?;
-    let model = model(&tools, cache, source)?;
-    let text = driver.render().expect("the template renders into memory");
-    library(&tools, cache, &[model], &text)
-}
-
-/// Links models and a driver (C++ that includes their headers and exports `extern "C"` functions), or finds
-/// the result in the cache, and loads it.
-pub fn library(tools: &Tools, cache: &Cache, models: &[Model], driver: &str) -> Result<Library, SimError> {
-    let trace = models.iter().any(|m| m.trace);
-    let level = models.iter().map(|m| m.effort).max().unwrap_or_default().level();
-    let runtime = runtime(tools, cache, trace)?;
-    let name = |d: &Path| d.file_name().expect("an entry has a name").to_string_lossy().into_owned();
-    let parts: Vec<String> = models.iter().map(|m| name(&m.dir)).collect();
-    let key = format!("library\n{}\n{}\n{}\n{driver}", tools.key(), name(&runtime), parts.join("\n"));
-    let dir = cache.entry(&key, |dir| {
-        let text = dir.join("driver.cpp");
-        fs::write(&text, driver).map_err(SimError::io(&text))?;
-        let folders = models.iter().map(|m| m.dir.clone()).collect();
-        let driver = Compilation { text, object: dir.join("driver.o"), folders, level };
-        compile_all(tools, cache, trace, "driver", &[driver])?;
-        let mut command = tools.linker();
-        command
-            .args(["-shared", "-Wl,-Bsymbolic", "-pthread", "-o"])
-            .arg(dir.join("model.so"))
-            .arg(dir.join("driver.o"));
-        for part in models.iter().map(|m| &m.dir).chain([&runtime]) {
-            command.args(objects(part)?);
-        }
-        command.arg("-latomic");
-        if trace {
-            command.arg("-lz");
-        }
-        tools::finish(command, cache, "link")
-    })?;
-    let path = dir.join("model.so");
-    // SAFETY: the library was built above from Verilator's output and our driver, whose initialisers only
-    // register the run-time's own statics.
-    unsafe { Library::new(&path) }.map_err(|e| SimError::Load { path, reason: e.to_string() })
-}
-
-fn objects(dir: &Path) -> Result<Vec<PathBuf>, SimError> {
-    let mut list = Vec::new();
-    for file in fs::read_dir(dir).map_err(SimError::io(dir))? {
-        let path = file.map_err(SimError::io(dir))?.path();
-        if path.extension().is_some_and(|e| e == "o") {
-            list.push(path);
-        }
-    }
-    list.sort();
-    Ok(list)
-}
-
-/// Looks a function up.
-///
-/// # Safety
-/// `F` must be the function's type in the driver, and `library` must outlive the copy.
-pub(crate) unsafe fn symbol<F: Copy>(library: &Library, name: &str) -> F {
-    // SAFETY: passed on to the caller.
-    let found = unsafe { library.get::<F>(name.as_bytes()) };
-    *found.expect("the driver exports this function")
-}
+#[cfg(all(test, target_os = "linux"))]
+mod tests;

@@ -128,3 +128,63 @@ fn waves_are_traced() {
     let (cycles, used) = (s["cycles"].as_f64().expect("a clock"), s["utilisation"].as_f64().expect("a clock"));
     assert!((used - 4.0 / (cycles * 2.0)).abs() < 1e-12, "{s}");
 }
+
+/// Damages one file of the cache, or a folder of it, by a number.
+fn damage(cache: &std::path::Path, number: u64) {
+    let list = |dir: &std::path::Path| -> Vec<std::path::PathBuf> {
+        std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path()).collect()
+    };
+    let all: Vec<_> = list(cache).into_iter().flat_map(|p| [vec![p.clone()], list(&p)].concat()).collect();
+    let Some(path) = all.get((number >> 8) as usize % all.len().max(1)) else { return };
+    // What is gone meanwhile is left alone.
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let _ = match number % 6 {
+        0 => std::fs::write(path, ""),
+        1 => std::fs::write(path, &bytes[..bytes.len() / 2]),
+        2 => std::fs::write(path, vec![0; bytes.len()]),
+        3 => std::fs::write(path, bytes.iter().map(|b| b ^ 1).collect::<Vec<u8>>()),
+        4 => std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path)),
+        _ => std::fs::remove_file(path).and_then(|()| std::fs::create_dir(path)),
+    };
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn twenty_commands_in_a_cache_that_is_damaged_give_the_result_or_a_sentence_and_the_next_one_is_right() {
+    if !has_verilator() {
+        return;
+    }
+    const WANTED: &str = "s,m,n\n4,1.5,-0.25\n10,1.5,-0.25\n";
+    let p = place();
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let command = |pipelines: usize| {
+        let mut command = p.command(&format!("{RUN} --backend cycle --pipelines {pipelines}"));
+        command.env("PAIRFORGE_CACHE", p.path("cache"));
+        command
+    };
+    std::thread::scope(|scope| {
+        let damager = scope.spawn(|| {
+            let mut number = 1u64;
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                damage(&p.path("cache"), number >> 20);
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        });
+        let (p, command) = (&p, &command);
+        let run = |k: usize| scope.spawn(move || [0; 3].map(|_| p.finish_within(command(1 + k % 4), 600)));
+        let runs: Vec<_> = (0..20).map(run).collect();
+        for ended in runs.into_iter().flat_map(|run| run.join().expect("no run is lost")) {
+            println!("{:?} {}", ended.code, ended.err.lines().next().unwrap_or_default());
+            match ended.code {
+                Some(0) => assert_eq!((ended.out.as_str(), ended.err.as_str()), (WANTED, "")),
+                _ => assert!(ended.expect(3).err.starts_with("error: ")),
+            }
+        }
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        damager.join().expect("the damager does not panic");
+    });
+    for pipelines in 1..=4 {
+        assert_eq!(p.finish_within(command(pipelines), 600).expect(0).out, WANTED);
+    }
+}

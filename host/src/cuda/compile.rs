@@ -3,7 +3,7 @@
 use super::CudaError;
 use super::nvrtc::Nvrtc;
 use sim::SimError;
-use sim::cache::Cache;
+use sim::cache::{self, Cache};
 
 pub use super::nvrtc::{Form, VARIABLE};
 
@@ -61,7 +61,8 @@ pub fn cubin(text: &str, arch: &str, arithmetic: Arithmetic) -> Result<Vec<u8>, 
     let dir = kept.map_err(|e| CudaError::Failed(e.to_string()))?;
     match made {
         Some(cubin) => Ok(cubin),
-        None => std::fs::read(dir.join(FILE)).map_err(|e| CudaError::Failed(format!("{}: {e}", dir.display()))),
+        // Where it is damaged as it is read, compiling it costs time alone.
+        None => cache::file(&dir, FILE).map_or_else(|| compile(text, arch, arithmetic, Form::Cubin), Ok),
     }
 }
 

@@ -21,6 +21,11 @@ struct Driver {
     prefix: &'static str,
 }
 
+impl verilator::ClockLoop for Driver {
+    const EXPORTS: &'static [&'static str] =
+        &["board_new", "board_give", "board_run", "board_take", "board_seen", "board_waiting", "board_delete"];
+}
+
 /// The fields of `struct Seen` in `templates/gmii.cpp`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]

@@ -18,6 +18,10 @@ struct Driver {
     prefix: &'static str,
 }
 
+impl verilator::ClockLoop for Driver {
+    const EXPORTS: &'static [&'static str] = &["board_new", "board_clock", "board_delete"];
+}
+
 /// The fields of `struct Pins` in `templates/datagrams.cpp`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]

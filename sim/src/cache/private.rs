@@ -30,7 +30,7 @@ fn refuse<T>(place: &Path, what: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal::Unsafe { place: place.to_path_buf(), what: what.into() })
 }
 
-fn io(place: &Path) -> impl FnOnce(io::Error) -> Refusal {
+pub(super) fn io(place: &Path) -> impl FnOnce(io::Error) -> Refusal {
     let place = place.to_path_buf();
     move |source| Refusal::Io { place, source }
 }
@@ -127,8 +127,14 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A lock file of the user's own, made if absent. Neither a link nor a pipe is opened in its place.
+/// A lock file of the user's own, made if absent. Neither a link nor a pipe is opened in its place; a folder of the user's own
+/// there is damage, and goes.
 pub fn lock_file(path: &Path) -> Result<File, Refusal> {
+    if fs::symlink_metadata(path).is_ok_and(|m| m.is_dir() && own(path, &m).is_ok()) {
+        open_up(path);
+        // What cannot be removed is refused below.
+        let _ = fs::remove_dir_all(path);
+    }
     let file = open(File::options().read(true).write(true).create(true).truncate(false), path);
     let file = match file {
         Err(_) if fs::symlink_metadata(path).is_ok_and(|m| !m.is_file()) => return refuse(path, "is no plain file"),
@@ -140,6 +146,15 @@ pub fn lock_file(path: &Path) -> Result<File, Refusal> {
     }
     own(path, &found)?;
     Ok(file)
+}
+
+/// Lets the folders in and under `path` be emptied by their owner, as far as that is possible.
+pub(super) fn open_up(path: &Path) {
+    if !fs::symlink_metadata(path).is_ok_and(|m| m.is_dir()) {
+        return;
+    }
+    let _ = set_private(path, 0o700);
+    fs::read_dir(path).into_iter().flatten().flatten().for_each(|inside| open_up(&inside.path()));
 }
 
 #[cfg(unix)]
@@ -189,6 +204,13 @@ mod system {
 
     pub fn set_private(path: &Path, mode: u32) -> io::Result<()> {
         fs::set_permissions(path, fs::Permissions::from_mode(mode))
+    }
+
+    /// What differs between two folders that had one name at different times.
+    pub type Stamp = (u64, i64, i64);
+
+    pub fn stamp(found: &Metadata) -> Stamp {
+        (found.ino(), found.ctime(), found.ctime_nsec())
     }
 
     pub(super) fn make(path: &Path) -> Result<(), Refusal> {
@@ -243,10 +265,14 @@ mod system {
     pub fn set_private(_: &Path, _: u32) -> io::Result<()> {
         Ok(())
     }
+    pub type Stamp = Option<std::time::SystemTime>;
+    pub fn stamp(found: &Metadata) -> Stamp {
+        found.modified().ok()
+    }
     pub(super) fn make(path: &Path) -> Result<(), Refusal> {
         fs::create_dir_all(path).map_err(io(path))
     }
 }
 
+pub use system::{Stamp, own, set_private, stamp};
 use system::{closed, closed_to_all, is_shared, make, open, trusted_owner};
-pub use system::{own, set_private};

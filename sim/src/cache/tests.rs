@@ -36,12 +36,87 @@ fn an_entry_is_built_once_and_again_when_damaged() {
 }
 
 #[test]
+fn a_file_or_a_closed_folder_in_the_place_of_an_entry_goes() {
+    let home = tempfile::tempdir().unwrap();
+    let cache = Cache::at(home.path());
+    let (dir, _) = put(&cache, "a", "text");
+    fs::remove_dir_all(&dir).unwrap();
+    fs::write(&dir, "no folder").unwrap();
+    assert!(put(&cache, "a", "text").1 && dir.is_dir());
+    fs::create_dir_all(home.path().join("costs.json/in/it")).unwrap();
+    cache.keep_note("costs.json", "kept").unwrap();
+    assert_eq!(cache.note("costs.json").as_deref(), Some(&b"kept"[..]));
+    fs::remove_file(dir.join("file")).unwrap();
+    fs::create_dir_all(dir.join("file/in/it")).unwrap();
+    private::set_private(&dir.join("file/in"), 0).unwrap();
+    private::set_private(&dir, 0).unwrap();
+    assert!(put(&cache, "a", "text").1 && !put(&cache, "a", "text").1);
+    let left = fs::read_dir(home.path()).unwrap().flatten().map(|e| e.file_name().into_string().unwrap());
+    assert_eq!(left.filter(|name| name.starts_with(BUILDING)).collect::<Vec<_>>(), [""; 0]);
+}
+
+#[test]
+fn a_build_that_is_disturbed_is_tried_again_and_one_that_fails_is_not() {
+    let home = tempfile::tempdir().unwrap();
+    let cache = Cache::at(home.path());
+    let mut tries = 0;
+    let disturbed = |times: u32, tries: &mut u32| {
+        *tries = 0;
+        cache.entry("a", |dir| {
+            *tries += 1;
+            if *tries <= times {
+                fs::remove_dir_all(home.path()).unwrap();
+            }
+            fs::write(dir.join("file"), "text").map_err(SimError::io(dir))
+        })
+    };
+    let dir = disturbed(1, &mut tries).expect("the second try is left alone");
+    assert_eq!((tries, fs::read_to_string(dir.join("file")).unwrap().as_str()), (2, "text"));
+    fs::remove_dir_all(&dir).unwrap();
+    assert!(disturbed(9, &mut tries).is_err() && tries == 2);
+    let failed = cache.entry("b", |_| {
+        tries += 1;
+        Err(SimError::Unsupported("no".into()))
+    });
+    assert!(failed.is_err() && tries == 3);
+}
+
+#[test]
+fn what_is_read_or_copied_of_an_entry_is_what_was_sealed() {
+    let home = tempfile::tempdir().unwrap();
+    let (dir, _) = put(&Cache::at(home.path()), "a", "text");
+    let to = tempfile::tempdir().unwrap();
+    assert!(copy(&dir, to.path()).unwrap());
+    assert_eq!(
+        (file(&dir, "file").unwrap(), fs::read(to.path().join("file")).unwrap()),
+        (b"text".into(), b"text".into())
+    );
+    fs::write(dir.join("file"), "tent").unwrap();
+    assert!(file(&dir, "file").is_none() && !copy(&dir, to.path()).unwrap());
+    fs::remove_file(dir.join("file")).unwrap();
+    assert!(file(&dir, "file").is_none() && !copy(&dir, to.path()).unwrap());
+}
+
+#[test]
+fn an_entry_is_dropped_unless_it_was_built_anew_meanwhile() {
+    let home = tempfile::tempdir().unwrap();
+    let cache = Cache::at(home.path());
+    let (dir, _) = put(&cache, "a", "text");
+    let old = seen(&dir);
+    cache.drop_entries(std::slice::from_ref(&old));
+    assert!(put(&cache, "a", "text").1);
+    cache.drop_entries(&[old]);
+    assert!(!put(&cache, "a", "text").1);
+}
+
+#[test]
 fn another_text_of_the_same_hash_gets_its_own_entry() {
     let home = tempfile::tempdir().unwrap();
     let cache = Cache::at(home.path());
     let foreign = home.path().join(format!("{:032x}", fnv128(b"a")));
     fs::create_dir(&foreign).unwrap();
-    seal(&foreign, "not a").unwrap();
+    fs::write(foreign.join("key"), "not a").unwrap();
+    seal(&foreign).unwrap();
     let (dir, built) = put(&cache, "a", "text");
     assert!(built && dir != foreign && !put(&cache, "a", "text").1);
 }
@@ -188,10 +263,9 @@ mod planted {
         rustix::fs::mknodat(rustix::fs::CWD, &lock, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         h.refuses("is no plain file");
         fs::remove_file(&lock).unwrap();
-        fs::create_dir(&lock).unwrap();
-        h.refuses("is no plain file");
-        fs::remove_dir(&lock).unwrap();
-        let (dir, _) = put(&h.cache, "a", "text");
+        fs::create_dir_all(lock.join("in/it")).unwrap();
+        let (dir, built) = put(&h.cache, "a", "text");
+        assert!(built && lock.is_file(), "a folder of the user's own in its place goes");
         let file = dir.join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         assert!(put(&h.cache, "a", "text").1, "a pipe in an entry is damage and waited for by nobody");

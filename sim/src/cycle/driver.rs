@@ -33,6 +33,13 @@ struct Flat<'a> {
     reset: u32,
 }
 
+/// The functions of both clock loops.
+const EXPORTS: &[&str] = &["engine_new", "engine_run", "engine_cycles", "engine_pause", "engine_delete"];
+
+impl verilator::ClockLoop for Flat<'_> {
+    const EXPORTS: &'static [&'static str] = EXPORTS;
+}
+
 /// The fields of `struct Exchange` in `templates/stream.h`.
 #[repr(C)]
 pub struct Exchange {
@@ -124,7 +131,7 @@ impl Driver {
             reset: RESET,
         };
         let text = driver.render().expect("the template renders into memory");
-        Self::start(verilator::library(&tools, &options.cache, &models, &text)?, options)
+        Self::start(verilator::library(&tools, &options.cache, &models, &text, EXPORTS)?, options)
     }
 
     fn start(library: Library, options: &CycleOptions) -> Result<Driver, SimError> {

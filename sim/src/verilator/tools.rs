@@ -2,6 +2,7 @@
 
 use super::CXX_FLAGS;
 use super::ask::{PATIENCE, first_line, output};
+use super::binary::Kind;
 use crate::SimError;
 use crate::cache::Cache;
 use crate::process::ends_with_us;
@@ -42,6 +43,12 @@ impl Tools {
         }
     }
 
+    /// Programs that stand in for the real ones.
+    #[cfg(test)]
+    pub(super) fn of(verilator: PathBuf, root: PathBuf, cxx: PathBuf) -> Tools {
+        Tools { verilator, version: "a script".into(), root, cxx, cxx_version: "a script".into(), tuning: Vec::new() }
+    }
+
     /// What a build depends on besides its texts.
     pub fn key(&self) -> String {
         let tuning = self.tuning.join(" ");
@@ -69,6 +76,21 @@ impl Tools {
     /// A linker call.
     pub fn linker(&self) -> Command {
         Command::new(&self.cxx)
+    }
+
+    /// That the compiler made this file, whole and for this machine, now that it ended well.
+    pub(super) fn check(&self, made: &Path, kind: Kind) -> Result<(), SimError> {
+        let name = |path: &Path| path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let wrong = match std::fs::read(made) {
+            Err(_) => Err("is not there"),
+            Ok(bytes) => kind.check(&bytes),
+        };
+        wrong.map_err(|what| self.useless(&name(&self.cxx), &format!("made {}, which {what}", name(made))))
+    }
+
+    /// The error of a tool that ended well and did not do its work.
+    pub(super) fn useless(&self, tool: &str, what: &str) -> SimError {
+        SimError::ToolUseless { tool: tool.into(), what: what.into(), how: HOW.into() }
     }
 
     /// Whether the compiler is clang; else it is taken to be gcc.

@@ -165,7 +165,7 @@ impl Bench {
         };
         let cache = Cache::standard();
         let model = verilator::model(&tools, &cache, &source).unwrap_or_else(|e| panic!("{e}"));
-        let library = verilator::library(&tools, &cache, &[model], include_str!("bench.cpp"));
+        let library = verilator::library(&tools, &cache, &[model], include_str!("bench.cpp"), &["bench_run"]);
         Some(Bench { library: library.unwrap_or_else(|e| panic!("{e}")), config: config.clone() })
     }
 
