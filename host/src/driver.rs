@@ -178,7 +178,9 @@ impl<'a> Feed<'a> {
         for (now, part) in parts.iter().enumerate() {
             part.distinct().iter().for_each(|&a| uses[a].push(now as u32));
         }
-        let residency = Residency::new(capacity, slot, uses);
+        // No more memory than the sources need, whatever the engine says that it has.
+        let needed = atoms.iter().map(|a| a.count.div_ceil(slot)).sum::<usize>().max(1) * slot;
+        let residency = Residency::new(capacity.min(needed), slot, uses);
         Feed { job, config, atoms, parts, now: 0, residency, sender: Sender::new(job, config, free) }
     }
 

@@ -15,6 +15,7 @@ mod fmm;
 mod fmm2;
 mod fmm2_figures;
 mod formatting;
+mod hostile_boards;
 mod include;
 mod inputs;
 mod link;

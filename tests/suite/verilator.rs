@@ -168,7 +168,7 @@ fn twenty_commands_in_a_cache_that_is_damaged_give_the_result_or_a_sentence_and_
             while !over.load(std::sync::atomic::Ordering::Relaxed) {
                 number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 damage(&p.path("cache"), number >> 20);
-                std::thread::sleep(Duration::from_millis(100));
+                std::thread::sleep(Duration::from_millis(1500));
             }
         });
         let (p, command) = (&p, &command);

@@ -234,6 +234,11 @@ impl<M: Medium> HostEnd<M> {
         let echoed = payload.starts_with(&self.nonce.to_le_bytes());
         if frame.kind == Kind::Start && echoed && frame.session == self.session() {
             let (_, identity) = Identity::decode(&payload).map_err(Failure::Identity)?;
+            if identity.is_ethernet() == M::ORDERED {
+                let is = if M::ORDERED { "a link over Ethernet" } else { "a serial line" };
+                let what = format!("the board's identity makes no sense: it is that of {is}, which this is not");
+                return Err(Failure::Identity(what));
+            }
             self.identity = Some(identity);
             self.resume(now);
         }

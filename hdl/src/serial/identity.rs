@@ -160,9 +160,17 @@ impl Identity {
                     other.kernel, engine.kernel
                 ));
             }
+            self.engine(k, Layout::default()).verify()?;
+            // Names are shown to people.
+            if let Some(wrong) = engine.kernel.chars().find(|c| !c.is_ascii_alphanumeric() && !"_$".contains(*c)) {
+                return Err(format!("the name of a kernel has letters, digits and `_`, not {wrong:?}"));
+            }
         }
         if !matches!(self.stream_bits, 32 | 64 | 128) {
             return Err(format!("a stream is 32, 64 or 128 bits wide, not {}", self.stream_bits));
+        }
+        if self.clock_hz == 0 {
+            return Err("the clock of a board has more than 0 Hz".into());
         }
         if self.is_ethernet() {
             return match [self.down_bits, self.up_bits].iter().find(|bits| !(12..=16).contains(*bits)) {
@@ -213,7 +221,8 @@ impl Identity {
         bytes
     }
 
-    /// Nonce and identity from such a payload. The error says what is wrong with it.
+    /// Nonce and identity from such a payload, whoever sent it: what comes out can be built, and names an engine within the
+    /// limits of [`Config::verify`]. The error says what is wrong with it.
     pub fn decode(bytes: &[u8]) -> Result<(u32, Identity), String> {
         let short = || format!("an identity of {} bytes, which is none of this program's", bytes.len());
         let head: &[u8; HEAD_BYTES] = bytes.first_chunk().ok_or_else(short)?;
@@ -225,7 +234,7 @@ impl Identity {
         };
         let (engines, line) = match head[4] {
             PROTOCOL_VERSION if bytes.len() == Self::BYTES => (vec![engine(8, 12, 28)], 20),
-            SEVERAL_VERSION if bytes.len() == HEAD_BYTES + ENGINE_BYTES * head[8] as usize => {
+            SEVERAL_VERSION if head[8] > 1 && bytes.len() == HEAD_BYTES + ENGINE_BYTES * head[8] as usize => {
                 let starts = (HEAD_BYTES..bytes.len()).step_by(ENGINE_BYTES);
                 (starts.map(|at| engine(at, at + 4, at + 12)).collect(), 12)
             }

@@ -4,6 +4,7 @@ mod circuits;
 mod conformance;
 mod ethernet;
 mod float_bits;
+mod hostile;
 mod link;
 mod link_common;
 mod log_bits;

@@ -54,7 +54,7 @@ pub fn again(
     // The pairs are the same as before; the clocks are further ones.
     let counters = answers.counters.filter(|c| !c.protocol_error);
     let counters = counters.ok_or_else(|| BackendError::Tool("the engine failed to sum targets again".into()))?;
-    outcome.cycles = outcome.cycles.map(|c| c + counters.cycles);
+    outcome.cycles = outcome.cycles.map(|c| c.saturating_add(counters.cycles));
     Ok(())
 }
 

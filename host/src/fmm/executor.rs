@@ -173,13 +173,13 @@ impl Work {
     pub(crate) fn sum(all: Vec<Work>) -> Work {
         let mut sum = Work::default();
         for work in all {
-            sum.streamed += work.streamed;
+            sum.streamed = sum.streamed.saturating_add(work.streamed);
             sum.recomputed += work.recomputed;
             // Pairs of points are the same ones for each set.
             sum.close = sum.close.max(work.close);
             sum.shared = sum.shared.max(work.shared);
             sum.flags |= work.flags;
-            sum.cycles = sum.cycles.max(work.cycles.map(|cycles| cycles + sum.cycles.unwrap_or(0)));
+            sum.cycles = sum.cycles.max(work.cycles.map(|cycles| cycles.saturating_add(sum.cycles.unwrap_or(0))));
             sum.words.j += work.words.j;
             sum.words.i += work.words.i;
             sum.words.result += work.words.result;
@@ -197,12 +197,12 @@ impl Work {
     }
 
     pub(crate) fn add(&mut self, outcome: &Outcome) {
-        self.streamed += outcome.pairs;
+        self.streamed = self.streamed.saturating_add(outcome.pairs);
         self.pipelines = outcome.pipelines;
         self.ii = outcome.ii;
         self.flags |= outcome.flags.iter().fold(Flags::NONE, |a, f| a | *f);
         if let Some(cycles) = outcome.cycles {
-            self.cycles = Some(self.cycles.unwrap_or(0) + cycles);
+            self.cycles = Some(self.cycles.unwrap_or(0).saturating_add(cycles));
         }
         self.words.j += outcome.words.j;
         self.words.i += outcome.words.i;
