@@ -10,6 +10,7 @@ mod periodic;
 pub(super) mod predict;
 mod ranks;
 pub(super) mod roofline;
+mod same;
 mod table;
 mod task;
 

@@ -1,6 +1,7 @@
 //! What an FMM reads and writes.
 
 use super::ranks::table as ranks_table;
+use super::same::{self, Content};
 use super::{Args, BYTES_A_PARTICLE, NATIVE, roofline, table};
 use crate::failure::Failure;
 use crate::files::{self, Files, Format};
@@ -16,7 +17,7 @@ use host::ranks::report::RanksReport;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 impl Args {
     pub fn files(&self) -> Files {
@@ -54,21 +55,32 @@ fn sources(args: &Args) -> Result<Input, Failure> {
     })
 }
 
-/// One rank's part of the input, and how many sources and targets there are in all; 0 for targets that are the sources. An array is
-/// read by its rows; every rank reads the whole of a text.
-pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<(Input, [usize; 2]), Failure> {
+/// A rank's part of the input.
+pub struct Part {
+    pub input: Input,
+    /// How many sources and targets there are in all; 0 for targets that are the sources.
+    pub counts: [usize; 2],
+    /// The files, by which ranks find out whether they have read the same.
+    pub read: Vec<(PathBuf, Content)>,
+}
+
+/// One rank's part of the input. An array is read by its rows; every rank reads the whole of a text.
+pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Part, Failure> {
     let cut = |column: &Vec<f64>, range: Range<usize>| column[range].to_vec();
     let mut count = 0;
+    let mut read = Vec::new();
     let targets = match &args.targets {
         None => None,
         Some(path) => match rows(path, slice, &[NPY_WIDTH_OF_TARGETS])? {
             Some((bytes, n)) => {
                 let first = slice(n).start;
                 count = n;
+                read.push((path.clone(), Content::File(path.clone())));
                 Some(data::input::targets_from_npy(&bytes).map_err(|e| Failure::file(path, e.behind(first)))?)
             }
             None => targets(args)?.map(|t| {
                 count = t[0].len();
+                read.push((path.clone(), same::of_columns(t.iter().map(|column| &column[..]))));
                 t.map(|column| cut(&column, slice(column.len())))
             }),
         },
@@ -82,15 +94,17 @@ pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<(Input
         let range = slice(args.n);
         memory::check(range.len() as u64 * BYTES_A_PARTICLE, format!("an FMM of {} particles a rank", range.len()))?;
         let particles = random::generate_part(args.n, range, distribution, charge, args.seed);
-        return Ok((Input { targets, ..particles.into() }, [args.n, count]));
+        return Ok(Part { input: Input { targets, ..particles.into() }, counts: [args.n, count], read });
     };
     if let Some((bytes, n)) = rows(path, slice, &NPY_WIDTHS)? {
         let input = Input::from_npy(&bytes).map_err(|e| Failure::file(path, e.behind(slice(n).start)))?;
-        return Ok((Input { targets, ..input }, [n, count]));
+        read.push((path.clone(), Content::File(path.clone())));
+        return Ok(Part { input: Input { targets, ..input }, counts: [n, count], read });
     }
     let whole = sources(args)?;
+    read.push((path.clone(), same::of_sources(&whole)));
     let (n, range) = (whole.particles.len(), slice(whole.particles.len()));
-    Ok((Input { targets, ..whole.part(range) }, [n, count]))
+    Ok(Part { input: Input { targets, ..whole.part(range) }, counts: [n, count], read })
 }
 
 /// A rank's rows of an array as a file of their own, and how many rows there are in all. `None` for other files, and for those that

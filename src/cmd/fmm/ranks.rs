@@ -1,7 +1,8 @@
 //! `pairforge fmm` on many ranks: processes of MPI, or threads of this one.
 
 use super::kernels::Kernels;
-use super::{Args, Chosen, card, check, costs, expected_pairs, failure, files, predict, task};
+use super::same::Content;
+use super::{Args, Chosen, card, check, costs, expected_pairs, failure, files, predict, same, task};
 use crate::failure::Failure;
 use crate::output;
 use host::backends::{BackendOptions, Needs, board};
@@ -26,6 +27,7 @@ use host::ranks::tune::{self, Tuned};
 use host::ranks::{RankError, threads};
 use pg2::graph::Graph;
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// How ranks are connected.
 pub enum World {
@@ -126,6 +128,7 @@ pub fn run(args: &Args, world: World) -> Result<(), Failure> {
             let mpi = Mpi::begin().map_err(told)?;
             let on_all = || {
                 same_options(&mpi)?;
+                same::program(&mpi)?;
                 let chosen = agreed(&mpi, Chosen::new(args))?;
                 // Whether outputs can be written is the first one's matter.
                 let first = if mpi.rank() == 0 { is_possible(&chosen, mpi.size()) } else { Ok(()) };
@@ -210,8 +213,9 @@ fn on_mpi(args: &Args, chosen: Chosen, mpi: &Mpi) -> Result<(), Failure> {
     }
     let known = costs::known_on(mpi).map_err(told)?;
     let job = agreed(mpi, Job::load(args, chosen, 1, known))?;
-    let (input, counts) = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
-    same_input(mpi, counts)?;
+    same::kernels(mpi, job.kernels.iter().flat_map(Kernels::graphs).chain(&job.chosen.on_gpu))?;
+    let files::Part { input, counts, read } = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
+    same_input(mpi, counts, &read)?;
     let save = || files::save_particles_of_ranks(args, &input, counts[0], mpi);
     let task = job.task(counts[0]);
     // What is right at some targets are sums over all particles.
@@ -258,15 +262,15 @@ fn same_options(comm: &dyn Comm) -> Result<(), Failure> {
     }
 }
 
-/// Whether all ranks have found as many sources and targets.
-pub(super) fn same_input(comm: &dyn Comm, counts: [usize; 2]) -> Result<(), Failure> {
+/// Whether all ranks have found the same sources and targets: as many, in files of these names and contents.
+pub(super) fn same_input(comm: &dyn Comm, counts: [usize; 2], read: &[(PathBuf, Content)]) -> Result<(), Failure> {
     let all = gather_u64(comm, &counts.map(|n| n as u64)).map_err(told)?;
     match all.iter().position(|other| *other != all[0]) {
         Some(rank) => Err(Failure::Input(format!(
             "rank {rank} has found another input than rank 0, of {:?} sources and {:?} targets; let all ranks read the same files",
             all[rank][0], all[rank][1]
         ))),
-        None => Ok(()),
+        None => same::files(comm, read),
     }
 }
 

@@ -333,6 +333,58 @@ fn simulated_verilog_on_ranks_gives_the_files_of_one() {
 }
 
 #[test]
+fn ranks_that_were_given_different_things_are_refused_and_copies_are_not() {
+    if !testkit::require("mpirun") {
+        return;
+    }
+    let p = Place::new();
+    std::fs::create_dir(p.path("other")).expect("the folder is writable");
+    let kernel = "include \"power.pg2\";
+        fixed32.31 xi[3] ipin; fixed32.31 xj[3] jpin; float25.16 mj jpin; fixed32.8 pout fout;
+        dx = (float25.16)(xj - xi);
+        pout += (fixed32.8)(mj * pg_pow(dx * dx, n, 1));\n";
+    for (folder, seed, power) in [("", 3, -1), ("other/", 4, -2)] {
+        for file in ["p.npy", "p.csv"] {
+            run(&p, &format!("--n 200 --seed {seed} --backend cpu --save-particles {folder}{file}"));
+        }
+        let targets: String = (0..50).map(|k| format!("0.5,0.{k},0.{seed}\n")).collect();
+        p.write(&format!("{folder}t.csv"), "x,y,z\n".to_string() + &targets);
+        p.write(&format!("{folder}k.pg2"), kernel);
+        p.write(&format!("{folder}power.pg2"), format!("const n = {power};\n"));
+        p.write(&format!("{folder}copy.csv"), "x,y,z,q\n0,0,0,1\n1,1,1,-1\n");
+    }
+    for file in ["copy.npy", "other/copy.npy"] {
+        std::fs::copy(p.path("p.npy"), p.path(file)).expect("the folder is writable");
+    }
+    let program = p.path("program");
+    // By a shell, since a program that this process has open for writing may be inherited by what other tests start.
+    let grown = format!("cp {} program && echo another build >> program", env!("CARGO_BIN_EXE_pairforge"));
+    let made = Command::new("sh").args(["-c", &grown]).current_dir(p.path(".")).status().expect("there is a shell");
+    assert!(made.success());
+    let is_second = "[ \"$OMPI_COMM_WORLD_RANK\" = 1 ] &&";
+    let input = "rank 1 has found another input than rank 0, since";
+    let cases = [
+        ("--backend cpu --particles p.npy", 1, format!("{input} p.npy has other contents")),
+        ("--backend cpu --particles p.csv", 1, format!("{input} p.csv has other contents")),
+        ("--backend cpu --n 300 --targets t.csv", 1, format!("{input} t.csv has other contents")),
+        ("--backend emulator --n 300 --p2p k.pg2 --order 3", 1, "rank 1 has found another kernel than rank 0".into()),
+        ("--backend cpu --particles copy.npy", 0, String::new()),
+        ("--backend cpu --particles copy.csv", 0, String::new()),
+    ];
+    for (words, code, sentence) in cases {
+        let out = p.path("out.csv").display().to_string();
+        let ended = mpi(&p, 3, &format!("{is_second} cd other"), &format!("{words} -o {out}")).expect(code);
+        assert_eq!(ended.err.matches("error: ").count(), code as usize, "{}", ended.err);
+        assert!(ended.err.contains(&sentence), "{words}: {}", ended.err);
+        assert_eq!(p.path("out.csv").exists(), code == 0, "{words}");
+        let _ = std::fs::remove_file(p.path("out.csv"));
+    }
+    let words = "--backend cpu --n 300";
+    let ended = mpi(&p, 2, &format!("{is_second} exec {} fmm {words}", program.display()), words).expect(2);
+    assert!(ended.err.contains("rank 1 runs another version or build of this program"), "{}", ended.err);
+}
+
+#[test]
 fn ranks_that_fail_end_all_with_one_sentence() {
     if !testkit::require("mpirun") {
         return;

@@ -2,7 +2,7 @@
 //! counts. The first rank chooses leaf sizes, and tells the others.
 
 use super::super::ranks::{agreed, of_rank, same_input, slice, told};
-use super::super::{Args, costs, failure, files, options};
+use super::super::{Args, costs, failure, files, options, same};
 use super::fill::Work;
 use super::{Asked, Machine, Ran, Report, Wanted, asked, kernels};
 use crate::cmd::fmm::kernels::Kernels;
@@ -56,9 +56,11 @@ pub fn on_mpi(args: &Args, name: &str, mpi: &Mpi) -> Result<(), Failure> {
         Ok((board, kernels(args, board)?))
     };
     let (board, kernels) = agreed(mpi, found())?;
-    let read = || files::part(args, &|n| slice(n, mpi)).and_then(|(input, counts)| Ok((plain(input)?, counts)));
-    let (input, counts) = agreed(mpi, read())?;
-    same_input(mpi, counts)?;
+    same::kernels(mpi, kernels.graphs())?;
+    let part =
+        || files::part(args, &|n| slice(n, mpi)).and_then(|part| Ok((plain(part.input)?, part.counts, part.read)));
+    let (input, counts, read) = agreed(mpi, part())?;
+    same_input(mpi, counts, &read)?;
     agreed(mpi, files::save_particles_of_ranks(args, &input, counts[0], mpi))?;
     let n = counts[0];
     let part = Part { comm: mpi, args, kernels: &kernels, input: &input, own: 0..input.particles.len(), known: &known };
