@@ -7,6 +7,7 @@ pub mod fault;
 pub mod frames;
 pub mod gmii;
 pub mod network;
+mod wire;
 pub mod words;
 
 use crate::SimError;

@@ -1,6 +1,7 @@
 //! `pairforge board-sim`: a whole board, simulated clock by clock behind a pseudo-terminal or, on the network, a socket.
 
 mod design;
+mod foreign;
 mod network;
 mod pty;
 

@@ -161,6 +161,26 @@ fn wrong_boards_folders_and_faults_are_told() {
     told("ulx3s e", 1, "e/synth.json: is of no board");
 }
 
+/// What stands in a folder is compiled and run, so it must be what this program writes.
+#[test]
+fn verilog_that_could_do_more_than_be_simulated_is_refused() {
+    let place = place();
+    let whole = place.text("d/kernel_engine.v");
+    for planted in [
+        "initial $c(\"system(\\\"touch planted\\\");\");",
+        "`include \"/etc/passwd\"",
+        "initial $system(\"touch planted\");",
+    ] {
+        let text = whole.replacen("endmodule", &format!("{planted}\nendmodule"), 1);
+        place.write("d/kernel_engine.v", text);
+        for words in ["board-sim ulx3s d", "board-sim colorlight-i9 d --ethernet --words"] {
+            let err = place.run(words).expect(1).err;
+            assert!(err.contains("kernel_engine.v: line ") && err.contains("no design of this program has"), "{err}");
+        }
+        assert!(!place.path("planted").exists());
+    }
+}
+
 /// The kernel on a board with the clock of a simulation.
 fn netlist(board: &'static Board) -> Netlist {
     let built = pg2::compile_to_netlist("kernel", KERNEL, Clock::default_clock()).expect("the kernel compiles");

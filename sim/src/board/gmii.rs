@@ -2,6 +2,7 @@
 //! gigabit of wire.
 
 use super::frames::{self, MOST, Sent, Station};
+use super::wire::Waiting;
 use super::words::{Clocked, Seen};
 use crate::SimError;
 use crate::cache::Cache;
@@ -72,6 +73,7 @@ const PS: f64 = 1e12;
 pub struct GmiiSim {
     design: Design,
     output: VecDeque<(Peer, Vec<u8>)>,
+    waiting: Waiting,
 }
 
 impl GmiiSim {
@@ -96,12 +98,18 @@ impl GmiiSim {
                 _library: library,
             }
         };
-        Ok(GmiiSim { design, output: VecDeque::new() })
+        Ok(GmiiSim { design, output: VecDeque::new(), waiting: Waiting::default() })
     }
 
     fn put(&mut self, frame: &[u8]) {
         // SAFETY: `board` is a live board of this library, which copies the bytes.
         unsafe { (self.design.give)(self.design.board, frame.as_ptr(), frame.len() as u64) };
+    }
+
+    /// Frames that have not passed yet.
+    fn left(&self) -> usize {
+        // SAFETY: `board` is a live board of this library.
+        unsafe { (self.design.waiting)(self.design.board) as usize }
     }
 
     fn watched(&self) -> Watched {
@@ -131,7 +139,12 @@ impl GmiiSim {
             }
             match frames::read(&frame, (BOARD, PORT)).map_err(wrong)? {
                 Sent::Datagram(to, payload) => self.output.push_back((to, payload)),
-                Sent::Question(ip) => self.put(&frames::arp(Station::host(ip), BOARD, false)),
+                Sent::Question(ip) => {
+                    let frame = frames::arp(Station::host(ip), BOARD, false);
+                    if self.waiting.takes(self.left(), Peer { address: ip, port: 0 }, frame.len()) {
+                        self.put(&frame);
+                    }
+                }
                 Sent::Answer => {}
             }
         }
@@ -150,7 +163,10 @@ impl Clocked for GmiiSim {
     }
 
     fn give(&mut self, from: Peer, bytes: &[u8]) {
-        self.put(&frames::datagram(from, (BOARD, PORT), bytes));
+        let frame = frames::datagram(from, (BOARD, PORT), bytes);
+        if self.waiting.takes(self.left(), from, frame.len()) {
+            self.put(&frame);
+        }
     }
 
     fn clock(&mut self) -> Result<Option<(Peer, Vec<u8>)>, SimError> {
@@ -162,8 +178,6 @@ impl Clocked for GmiiSim {
         let watched = self.watched();
         let quiet = |since: u64, clocks: u64| watched.clock.saturating_sub(since) > clocks;
         let held = watched.resting == 0 && !quiet(watched.heard, hold + SETTLE);
-        // SAFETY: `board` is a live board of this library.
-        let waiting = unsafe { (self.design.waiting)(self.design.board) };
-        waiting == 0 && watched.busy == 0 && quiet(watched.heard.max(watched.last), SETTLE) && !held
+        self.left() == 0 && watched.busy == 0 && quiet(watched.heard.max(watched.last), SETTLE) && !held
     }
 }

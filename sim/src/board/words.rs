@@ -1,6 +1,7 @@
 //! The simulation of a design that takes and gives the words of datagrams ([`hdl::ethernet::netlist`] and what is behind
 //! it), clock by clock, at the pace of a network.
 
+use super::wire::Waiting;
 use crate::SimError;
 use crate::cache::Cache;
 use crate::verilator::{self, Source};
@@ -95,6 +96,7 @@ pub struct WordsSim {
     down: Pace,
     up: Pace,
     input: VecDeque<(Peer, Vec<u32>)>,
+    waiting: Waiting,
     /// Words of the first one that have gone in.
     at: usize,
     output: Vec<u32>,
@@ -166,6 +168,7 @@ impl WordsSim {
             down: Pace::default(),
             up: Pace::default(),
             input: VecDeque::new(),
+            waiting: Waiting::default(),
             at: 0,
             output: Vec::new(),
             seen: Seen::default(),
@@ -208,10 +211,11 @@ impl Clocked for WordsSim {
         Seen { clock: self.now, ..self.seen }
     }
 
-    /// Bytes that fill no word are lost, as any datagram is that was cut.
+    /// Bytes that fill no word are lost, as any datagram is that was cut; and what finds no room before the wire.
     fn give(&mut self, from: Peer, bytes: &[u8]) {
         let words: Vec<u32> = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-        if !words.is_empty() {
+        let length = bytes.len() + AROUND as usize;
+        if !words.is_empty() && self.waiting.takes(self.input.len(), from, length) {
             self.input.push_back((from, words));
         }
     }

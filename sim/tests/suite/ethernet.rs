@@ -416,3 +416,24 @@ fn compare(case: usize, wanted: &[(Peer, Kind, [u32; 3], Vec<u32>)], found: &[(P
     };
     assert_eq!(said(wanted), said(found), "case {case}");
 }
+
+/// The wire carries 125 bytes in a microsecond, and what a flood sends beyond that is lost, not kept for minutes.
+#[test]
+fn a_flood_does_not_make_a_board_deaf() {
+    let identity = identity(1, 32, 10_000, 0, RINGS);
+    let Some(mut board) = simulated(&identity, false) else { return };
+    let junk = vec![0x55; 200];
+    (0..40_000).for_each(|_| board.give(OTHER, &junk));
+    board.give(US, &Datagram::bare(Kind::Who, 7).encode());
+    let mut answer = None;
+    // Twice the time of what waits at most.
+    for _ in 0..2 * 53_000 {
+        if let Some((to, bytes)) = board.clock().expect("a sound link") {
+            assert_eq!(to, US);
+            answer = Datagram::decode(&bytes);
+            break;
+        }
+    }
+    let answer = answer.expect("the board hears others in spite of the flood");
+    assert_eq!((answer.kind, answer.session), (Kind::Who, 7));
+}

@@ -1,5 +1,6 @@
 //! What is simulated: the Verilog that `synth` or `build` has left in a folder.
 
+use super::foreign;
 use crate::failure::Failure;
 use crate::input;
 use crate::manifest::{Manifest, Several};
@@ -149,10 +150,17 @@ impl Engines {
 fn verilog(dir: &Path, top: &str, files: Vec<String>) -> Result<String, Failure> {
     let files = if files.is_empty() { vec![format!("{top}.v")] } else { files };
     let text = |name: &String| match name.strip_suffix(".v").is_some_and(is_identifier) {
-        true => input::text(&dir.join(name), ""),
+        true => verilog_file(&dir.join(name)),
         false => Err(Failure::file(&dir.join("manifest.json"), format!("`{}` is no file of a module", shown(name)))),
     };
     files.iter().map(text).collect()
+}
+
+/// A file of a design, which may come from anybody.
+fn verilog_file(path: &Path) -> Result<String, Failure> {
+    let text = input::text(path, "")?;
+    foreign::check(path, &text)?;
+    Ok(text)
 }
 
 fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {
@@ -233,8 +241,7 @@ fn said(board: &'static Board, dir: &Path) -> Result<(Summary, String), Failure>
     if name != board.name {
         return Err(Failure::file(&path, format!("is for the board {}, not {}", shown(name), board.name)));
     }
-    let text = input::text(&dir.join(SYNTHESISED), "")?;
-    Ok((said, text))
+    Ok((said, verilog_file(&dir.join(SYNTHESISED))?))
 }
 
 fn again(dir: &Path) -> Failure {
