@@ -1,6 +1,7 @@
 //! Tests of the language and of the compiler's passes: one module a subject.
 
 mod areas;
+mod attack;
 mod branches;
 mod cascades;
 mod cases;

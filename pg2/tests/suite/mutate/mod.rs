@@ -1,5 +1,7 @@
 //! Kernels that were changed at random, and what must hold of every text.
 
+pub mod functions;
+
 use pg2::diag::codes::CODES;
 use pg2::syntax::lex::{TokenKind, lex};
 use testkit::Random;
