@@ -13,7 +13,7 @@ use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::switch::MOST_ENGINES;
 use hdl::engine::{Config, design, usual};
 use hdl::export::Text;
-use hdl::rtl::names::is_identifier;
+use hdl::rtl::names::is_plain;
 use hdl::serial::kernel_hash;
 use pg2::backend::build::Built;
 use pg2::graph::Graph;
@@ -101,6 +101,7 @@ impl Args {
 
     /// Writes the folder whole, without what an earlier build has left there.
     fn write(&self, files: Vec<Text>, manifest: &impl serde::Serialize) -> Result<(), Failure> {
+        own::apart(&files)?;
         let stale = manifest::files_in(&self.output);
         let mut tree = output::Tree::new(&self.output);
         files.into_iter().for_each(|file| tree.add_text(&file.name, file.text));
@@ -171,10 +172,9 @@ const LONGEST_PREFIX: usize = 200;
 fn prefix(args: &Args, graph: &Graph) -> Result<String, Failure> {
     match &args.prefix {
         None => Ok(graph.name.clone()),
-        Some(name) if is_identifier(name) && name.len() <= LONGEST_PREFIX => Ok(name.clone()),
+        Some(name) if is_plain(name) && name.len() <= LONGEST_PREFIX => Ok(name.clone()),
         Some(name) => Err(Failure::Usage(format!(
-            "--prefix takes letters, digits and underscores, at most {LONGEST_PREFIX}, that begin with no digit and are no \
-             word of Verilog, not `{}`",
+            "--prefix takes letters, digits and underscores, at most {LONGEST_PREFIX}, that begin with no digit, not `{}`",
             shown(name)
         ))),
     }

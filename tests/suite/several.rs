@@ -241,6 +241,18 @@ fn what_one_board_cannot_have_is_told() {
     place.write("other/second.pg2", FIRST);
     told("build second.pg2 renamed.pg2 -o d", 2, "are one kernel, which takes one engine");
     told("build second.pg2 other/second.pg2 -o d", 2, "are both named second");
+    std::fs::create_dir(place.path("one")).unwrap();
+    // Names that differ in capitals alone, in letters that a name does not take, or in both.
+    for (one, two) in [("second", "Second"), ("a-b", "a_b"), ("a-b", "A_B"), ("P2P", "p2p"), ("x.y", "X_Y")] {
+        place.write(&format!("one/{one}.pg2"), SECOND);
+        place.write(&format!("other/{two}.pg2"), FIRST);
+        for command in ["build", "synth"] {
+            let board = if command == "synth" { " --board colorlight-i9" } else { "" };
+            let words = format!("{command} one/{one}.pg2 other/{two}.pg2 -o d{board}");
+            let err = place.run(&words).expect(2).err;
+            assert!(err.contains("named") && err.contains("rename a file"), "{words}: {err}");
+        }
+    }
     told("build first.pg2 second.pg2 -o d --pipelines 1,2,3", 2, "--pipelines has 3 numbers for 2 kernels");
     told("build first.pg2 -o d --ii 1,2", 2, "--ii has 2 numbers for 1 kernel");
     told("build first.pg2 second.pg2 p2p p2p_paper gravity -o d", 2, "");

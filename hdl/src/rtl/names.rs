@@ -1,48 +1,38 @@
 //! Names in Verilog: unique, no keyword, and nothing but what every tool takes.
 
+mod words;
+
 use crate::hash::{FastMap, FastSet};
+use std::sync::LazyLock;
+pub use words::LANGUAGES;
+use words::OF_VERILOG;
 
-/// Words that Verilog-2005 and SystemVerilog-2017 reserve, sorted.
-#[rustfmt::skip]
-static KEYWORDS: &[&str] = &[
-    "accept_on", "alias", "always", "always_comb", "always_ff", "always_latch", "and", "assert", "assign", "assume",
-    "automatic", "before", "begin", "bind", "bins", "binsof", "bit", "break", "buf", "bufif0", "bufif1", "byte",
-    "case", "casex", "casez", "cell", "chandle", "checker", "class", "clocking", "cmos", "config", "const",
-    "constraint", "context", "continue", "cover", "covergroup", "coverpoint", "cross", "deassign", "default",
-    "defparam", "design", "disable", "dist", "do", "edge", "else", "end", "endcase", "endchecker", "endclass",
-    "endclocking", "endconfig", "endfunction", "endgenerate", "endgroup", "endinterface", "endmodule", "endpackage",
-    "endprimitive", "endprogram", "endproperty", "endsequence", "endspecify", "endtable", "endtask", "enum", "event",
-    "eventually", "expect", "export", "extends", "extern", "final", "first_match", "for", "force", "foreach",
-    "forever", "fork", "forkjoin", "function", "generate", "genvar", "global", "highz0", "highz1", "if", "iff",
-    "ifnone", "ignore_bins", "illegal_bins", "implements", "implies", "import", "incdir", "include", "initial",
-    "inout", "input", "inside", "instance", "int", "integer", "interconnect", "interface", "intersect", "join",
-    "join_any", "join_none", "large", "let", "liblist", "library", "local", "localparam", "logic", "longint",
-    "macromodule", "matches", "medium", "modport", "module", "nand", "negedge", "nettype", "new", "nexttime", "nmos",
-    "nor", "noshowcancelled", "not", "notif0", "notif1", "null", "or", "output", "package", "packed", "parameter",
-    "pmos", "posedge", "primitive", "priority", "program", "property", "protected", "pull0", "pull1", "pulldown",
-    "pullup", "pulsestyle_ondetect", "pulsestyle_onevent", "pure", "rand", "randc", "randcase", "randsequence",
-    "rcmos", "real", "realtime", "ref", "reg", "reject_on", "release", "repeat", "restrict", "return", "rnmos",
-    "rpmos", "rtran", "rtranif0", "rtranif1", "s_always", "s_eventually", "s_nexttime", "s_until", "s_until_with",
-    "scalared", "sequence", "shortint", "shortreal", "showcancelled", "signed", "small", "soft", "solve", "specify",
-    "specparam", "static", "string", "strong", "strong0", "strong1", "struct", "super", "supply0", "supply1",
-    "sync_accept_on", "sync_reject_on", "table", "tagged", "task", "this", "throughout", "time", "timeprecision",
-    "timeunit", "tran", "tranif0", "tranif1", "tri", "tri0", "tri1", "triand", "trior", "trireg", "type", "typedef",
-    "union", "unique", "unique0", "unsigned", "until", "until_with", "untyped", "use", "uwire", "var", "vectored",
-    "virtual", "void", "wait", "wait_order", "wand", "weak", "weak0", "weak1", "while", "wildcard", "wire", "with",
-    "within", "wor", "xnor", "xor",
-];
+/// All reserved words in small letters, since VHDL and some file systems tell no capitals apart.
+static KEYWORDS: LazyLock<FastSet<String>> = LazyLock::new(|| small(LANGUAGES.iter().flat_map(|l| l.1)));
 
-/// Whether `word` is reserved.
-pub fn is_keyword(word: &str) -> bool {
-    KEYWORDS.binary_search(&word).is_ok()
+/// Those of Verilog and its tools.
+static VERILOG: LazyLock<FastSet<String>> = LazyLock::new(|| small(OF_VERILOG.iter().copied().flatten()));
+
+fn small<'a>(words: impl Iterator<Item = &'a &'a str>) -> FastSet<String> {
+    words.map(|word| word.to_ascii_lowercase()).collect()
 }
 
-/// Whether `word` is a plain identifier that is not reserved.
-pub fn is_identifier(word: &str) -> bool {
+/// Whether a language that may read generated names reserves `word`, in any capitals.
+pub fn is_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word.to_ascii_lowercase())
+}
+
+/// Whether `word` is made of letters, digits and underscores and begins with no digit.
+pub fn is_plain(word: &str) -> bool {
     let mut bytes = word.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        && !is_keyword(word)
+}
+
+/// Whether `word` is an identifier of Verilog that all tools take. Names that kernels choose are no words of other languages either:
+/// see [`Names`].
+pub fn is_identifier(word: &str) -> bool {
+    is_plain(word) && !VERILOG.contains(&word.to_ascii_lowercase())
 }
 
 /// The nearest identifier to any text: `dx[0]` becomes `dx_0`.
@@ -62,7 +52,8 @@ pub fn sanitise(text: &str) -> String {
     name
 }
 
-/// Gives out the names of one scope. No two differ in capitals alone, since some tools do not tell these apart.
+/// Gives out the names of one scope, none of them a reserved word. No two differ in capitals alone, since some tools do not tell
+/// these apart.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// In small letters.
@@ -84,24 +75,36 @@ impl Names {
 
     /// The same where the name followed by `end` is to be free too; both are taken.
     pub fn unique_with(&mut self, wish: &str, end: &str) -> String {
+        self.choose(None, wish, end)
+    }
+
+    /// The names of a scope inside this one: they differ from all of these, which stay as they are.
+    pub fn inside(&self) -> Inside<'_> {
+        Inside { around: self, own: Names::default() }
+    }
+
+    /// An unused identifier, also among those `around`.
+    fn choose(&mut self, around: Option<&Names>, wish: &str, end: &str) -> String {
         let base = sanitise(wish);
         let small = base.to_ascii_lowercase();
-        if !is_keyword(&small) && self.take(&small, end) {
+        if !KEYWORDS.contains(&small) && self.take(around, &small, end) {
             return base;
         }
-        let mut k = *self.next.get(&small).unwrap_or(&1);
+        let tried = self.next.get(&small).or_else(|| around?.next.get(&small));
+        let mut k = *tried.unwrap_or(&1);
         loop {
             k += 1;
-            if self.take(&format!("{small}_{k}"), end) {
+            if self.take(around, &format!("{small}_{k}"), end) {
                 self.next.insert(small, k);
                 return format!("{base}_{k}");
             }
         }
     }
 
-    fn take(&mut self, name: &str, end: &str) -> bool {
+    fn take(&mut self, around: Option<&Names>, name: &str, end: &str) -> bool {
         let beside = format!("{name}{end}");
-        let free = !self.taken.contains(name) && !self.taken.contains(&beside);
+        let known = |name: &str| self.taken.contains(name) || around.is_some_and(|a| a.taken.contains(name));
+        let free = !known(name) && !known(&beside);
         if free {
             self.taken.insert(name.to_string());
             self.taken.insert(beside);
@@ -110,14 +113,37 @@ impl Names {
     }
 }
 
+/// Names of a scope inside another one, whose names it does not copy.
+#[derive(Debug)]
+pub struct Inside<'a> {
+    around: &'a Names,
+    own: Names,
+}
+
+impl Inside<'_> {
+    /// An unused identifier as near to `wish` as possible.
+    pub fn unique(&mut self, wish: &str) -> String {
+        self.own.choose(Some(self.around), wish, "")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn keywords_are_sorted_for_the_search() {
-        assert!(KEYWORDS.is_sorted());
-        assert!(is_keyword("reg") && is_keyword("accept_on") && is_keyword("xor") && !is_keyword("r2"));
+    fn words_of_every_language_are_reserved_in_any_capitals() {
+        for word in ["reg", "accept_on", "bool", "process", "downto", "EOF", "linux", "wreal", "lambda", "crate"] {
+            assert!(is_keyword(word) && is_keyword(&word.to_ascii_uppercase()), "{word}");
+        }
+        assert!(!is_keyword("r2") && !is_keyword("sum"));
+    }
+
+    #[test]
+    fn lists_of_words_are_sorted_and_plain() {
+        for (language, words) in LANGUAGES {
+            assert!(words.is_sorted() && words.iter().all(|w| is_plain(w)), "{language}");
+        }
     }
 
     #[test]

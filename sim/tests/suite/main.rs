@@ -37,6 +37,7 @@ mod rgmii;
 mod switch;
 mod testbench;
 mod twins;
+mod words;
 
 #[allow(dead_code, reason = "pg2's tests use the rest")]
 #[path = "../../../pg2/tests/suite/graphs/mod.rs"]

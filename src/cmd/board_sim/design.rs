@@ -10,7 +10,7 @@ use flow::summary::Summary;
 use hdl::board::{Board, gigabit, network, pll, top};
 use hdl::engine::{Config, outline};
 use hdl::ethernet::{self, board::HOLD};
-use hdl::rtl::names::is_identifier;
+use hdl::rtl::names::is_plain;
 use hdl::rtl::netlist::{Module, Netlist};
 use hdl::serial::{self, Identity};
 use pg2::report::shown::shown;
@@ -92,7 +92,7 @@ fn engines(board: &'static Board, dir: &Path) -> Result<Engines, Failure> {
         if config.stream_bits != manifests[0].stream_bits {
             return Err(wrong("has streams of several widths behind one link".into()));
         }
-        if let Some(name) = [&m.kernel, &top].into_iter().find(|n| !is_identifier(n)) {
+        if let Some(name) = [&m.kernel, &top].into_iter().find(|n| !is_plain(n)) {
             return Err(wrong(format!("`{}` is no name of a module", shown(name))));
         }
         let no_hash = |_| wrong(format!("`{}` is no hash of a kernel", shown(&m.hash)));
@@ -149,7 +149,7 @@ impl Engines {
 /// The Verilog of what `build` made, of one file or of one for each module.
 fn verilog(dir: &Path, top: &str, files: Vec<String>) -> Result<String, Failure> {
     let files = if files.is_empty() { vec![format!("{top}.v")] } else { files };
-    let text = |name: &String| match name.strip_suffix(".v").is_some_and(is_identifier) {
+    let text = |name: &String| match name.strip_suffix(".v").is_some_and(is_plain) {
         true => verilog_file(&dir.join(name)),
         false => Err(Failure::file(&dir.join("manifest.json"), format!("`{}` is no file of a module", shown(name)))),
     };

@@ -6,6 +6,7 @@ use hdl::circuit::target::Clock;
 use hdl::export::{Core, LANGUAGES, TOOLS, Text, Tool, ipxact, language, tool};
 use hdl::rtl::netlist::Netlist;
 use sim::testbench::Engine;
+use std::collections::HashMap;
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "For your own design")]
@@ -38,6 +39,19 @@ pub struct Whole<'a> {
     pub netlist: &'a Netlist,
     pub verilog: &'a [Text],
     pub clock: Clock,
+}
+
+/// Refuses files of one folder whose names differ in capitals alone, of which the later one would take the place of the other
+/// where file names do not tell capitals apart.
+pub fn apart(files: &[Text]) -> Result<(), Failure> {
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    for name in files.iter().map(|f| f.name.as_str()).chain(["manifest.json"]) {
+        if let Some(other) = seen.insert(name.to_ascii_lowercase(), name) {
+            let why = format!("the files {other} and {name} would have one name where capitals do not count");
+            return Err(Failure::Input(format!("{why}; take other names for kernels or --prefix")));
+        }
+    }
+    Ok(())
 }
 
 impl OwnArgs {

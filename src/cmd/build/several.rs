@@ -38,11 +38,13 @@ pub fn load(files: &[String]) -> Result<Vec<Kernel>, Failure> {
                 other.origin, kernel.origin
             )));
         }
-        if let Some(other) = kernels.iter().find(|k| k.graph.name == graph.name) {
-            return Err(Failure::Usage(format!(
-                "{} and {} are both named {}, as their modules would be; rename a file",
-                other.origin, kernel.origin, graph.name
-            )));
+        if let Some(other) = kernels.iter().find(|k| k.graph.name.eq_ignore_ascii_case(&graph.name)) {
+            let (one, two) = (&other.graph.name, &graph.name);
+            let names = match one == two {
+                true => format!("both named {one}, as their modules would be"),
+                false => format!("named {one} and {two}, which VHDL and file names do not tell apart everywhere"),
+            };
+            return Err(Failure::Usage(format!("{} and {} are {names}; rename a file", other.origin, kernel.origin)));
         }
         kernels.push(Kernel { origin: kernel.origin, sources: kernel.sources, graph, hash });
     }

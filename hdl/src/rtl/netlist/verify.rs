@@ -16,13 +16,17 @@ impl Netlist {
 
     /// The same where the ports of the modules `outside` are known besides, and nothing else of them.
     pub fn verify_around(&self, outside: &[Module]) -> Result<(), String> {
-        let mut modules = BTreeMap::new();
+        let (mut modules, mut small) = (BTreeMap::new(), FastMap::default());
         for m in self.modules.iter().chain(outside) {
             if !is_identifier(&m.name) {
                 return Err(format!("`{}` is no name of a module", m.name));
             }
             if modules.insert(m.name.as_str(), m).is_some() {
                 return Err(format!("module {} is defined twice", m.name));
+            }
+            // VHDL and some file systems tell no capitals apart.
+            if let Some(other) = small.insert(m.name.to_ascii_lowercase(), m.name.as_str()) {
+                return Err(format!("modules {other} and {} differ in capitals alone", m.name));
             }
         }
         for m in &self.modules {
@@ -237,7 +241,8 @@ impl<'a> Check<'a> {
     fn terms(&self) -> Checked {
         for term in &self.m.terms {
             for (port, width) in term.ports.iter().zip(term.shape.widths()) {
-                let is_output = self.m.ports.iter().any(|p| p.dir == Dir::Out && p.name == *port && p.width == width);
+                // Only ports are declared by now, and of them outputs are what something drives.
+                let is_output = self.names.get(port.as_str()) == Some(&(Kind::Driven, width));
                 ensure(is_output, || format!("{port}, {width} bits of the term {}, is no such output", term.output))?;
             }
         }
@@ -384,5 +389,8 @@ mod tests {
         all.verify().unwrap();
         all.add(Module { name: "inner".into(), ..Module::default() });
         assert_eq!(all.verify(), Err("module inner is defined twice".into()));
+        all.modules.pop();
+        all.add(Module { name: "Inner".into(), ..Module::default() });
+        assert_eq!(all.verify(), Err("modules inner and Inner differ in capitals alone".into()));
     }
 }

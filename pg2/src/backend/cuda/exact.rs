@@ -236,7 +236,7 @@ fn places(graph: &Graph) -> Vec<Place> {
     places
 }
 
-/// The member of `Sums` that gathers an output.
+/// The member of `Sums` that gathers an output. What stands above its 64 bits is called `above_` and this name, which is no port.
 fn member(graph: &Graph, output: &Output) -> String {
     graph.port(output.pin, output.element)
 }
@@ -248,7 +248,8 @@ fn is_long(format: Format) -> bool {
 
 /// Adds the term of a pair to its output.
 fn gather(c: &mut CText, graph: &Graph, output: &Output, term: &CVar) {
-    let (format, sum) = (graph.pins[output.pin].format, format!("s.{}", member(graph, output)));
+    let (format, name) = (graph.pins[output.pin].format, member(graph, output));
+    let sum = format!("s.{name}");
     if output.reduce != Reduce::Sum {
         let (key, test) = (ints::order_key(c, format, term), if output.reduce == Reduce::Max { '<' } else { '>' });
         c.lines.push(format!("{sum} = {sum} {test} {key} ? {key} : {sum};"));
@@ -258,7 +259,7 @@ fn gather(c: &mut CText, graph: &Graph, output: &Output, term: &CVar) {
     let line = match is_long(format) {
         true => {
             let above = if format.is_signed() { format!("(uint32_t)((int64_t){x} >> 63)") } else { "0".into() };
-            format!("pf_add96(&{sum}, &{sum}_above, (uint64_t){x}, {above});")
+            format!("pf_add96(&{sum}, &s.above_{name}, (uint64_t){x}, {above});")
         }
         false => format!("{sum} += (int64_t){x};"),
     };
@@ -277,12 +278,12 @@ fn sums(graph: &Graph) -> String {
             reduce => key_type(format).number(hdl::number::reduce::order_key(format, reduce.identity(format))),
         };
         let above =
-            if o.reduce == Reduce::Sum && is_long(format) { format!(" s.{name}_above = 0;") } else { String::new() };
+            if o.reduce == Reduce::Sum && is_long(format) { format!(" s.above_{name} = 0;") } else { String::new() };
         format!("    s.{name} = {start};{above}\n")
     });
     let joins = all(&|_, o, format, name| match o.reduce {
         Reduce::Sum if is_long(format) => {
-            format!("    pf_add96(&s.{name}, &s.{name}_above, t.{name}, t.{name}_above);\n")
+            format!("    pf_add96(&s.{name}, &s.above_{name}, t.{name}, t.above_{name});\n")
         }
         Reduce::Sum => format!("    s.{name} += t.{name};\n"),
         Reduce::Max => format!("    s.{name} = s.{name} < t.{name} ? t.{name} : s.{name};\n"),
@@ -301,7 +302,7 @@ fn sums_struct(graph: &Graph) -> String {
     let member = |o: &Output| {
         let (format, name) = (graph.pins[o.pin].format, member(graph, o));
         match o.reduce {
-            Reduce::Sum if is_long(format) => format!("    uint64_t {name};\n    uint32_t {name}_above;\n"),
+            Reduce::Sum if is_long(format) => format!("    uint64_t {name};\n    uint32_t above_{name};\n"),
             Reduce::Sum => format!("    int64_t {name};\n"),
             _ => format!("    {} {name};\n", key_type(format)),
         }
@@ -333,8 +334,8 @@ fn finish(k: usize, reduce: Reduce, format: Format, name: &str) -> String {
     };
     let above = match (is_long(format), format.is_signed()) {
         (false, _) => String::new(),
-        (true, true) => format!(" || s.{name}_above != (uint32_t)((int64_t){low} >> 63)"),
-        (true, false) => format!(" || s.{name}_above != 0"),
+        (true, true) => format!(" || s.above_{name} != (uint32_t)((int64_t){low} >> 63)"),
+        (true, false) => format!(" || s.above_{name} != 0"),
     };
     format!("    if ({low} != {kept}{above}) flags |= FLAG_WRAP;\n    out[{k}] = {low} & {mask:#x}ull;\n")
 }

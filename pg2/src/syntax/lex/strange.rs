@@ -98,7 +98,7 @@ fn hash(run: &str, span: Span) -> Diagnostic {
         let error = error("`#define` is not part of PG2");
         let (name, rest) = rest.trim().split_once([' ', '\t']).unwrap_or((rest.trim(), ""));
         let (value, comment) = rest.find("//").map_or((rest, ""), |at| rest.split_at(at));
-        let plain = hdl::rtl::names::is_identifier(name) && !value.trim().is_empty();
+        let plain = hdl::rtl::names::is_plain(name) && !value.trim().is_empty();
         if !plain || span.end - span.start > 200 {
             return error.help("write numbers as `const name = value;` and functions as `fn name(x) = ...;`");
         }
@@ -146,7 +146,7 @@ fn spelling(name: &str) -> Option<String> {
         out += &spelt;
         greek_before = greek.is_some();
     }
-    (out.len() <= 60 && hdl::rtl::names::is_identifier(&out)).then_some(out)
+    (out.len() <= 60 && hdl::rtl::names::is_plain(&out)).then_some(out)
 }
 
 fn greek(c: char) -> Option<String> {
