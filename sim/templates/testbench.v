@@ -9,7 +9,10 @@
 //
 //     iverilog -g2005 -o testbench @{files}@ @{top}@_tb.v && vvp testbench
 //
-// The last line is PASS or FAIL. `+dump` writes @{top}@.vcd.
+//  or verilator --binary -Wno-lint -Wno-fatal --top-module @{top}@_tb @{files}@ @{top}@_tb.v && obj_dir/V@{top}@_tb
+//
+// The last line that it writes begins with PASS or FAIL, and the exit status is 0 or another one. A design that hangs is a FAIL.
+// Simulators of plain Verilog-2005 have no $fatal: with NO_FATAL defined the last line alone tells. `+dump` writes @{top}@.vcd.
 
 module @{top}@_tb;
     localparam BITS = @{bits}@;
@@ -153,8 +156,27 @@ module @{top}@_tb;
         if (errors == 0)
             $display("PASS: 3 rounds of %0d beats in and %0d beats out, %0d results each", BEATS_IN, BEATS_OUT, RESULTS);
         else $display("FAIL: %0d errors", errors);
-        $finish;
+        conclude(errors != 0);
     end
+
+    // Ends the simulation with exit status 0, or with another one if it failed. In Verilator $finish and $fatal write lines of
+    // their own, and in Icarus $fatal does, so these two end in their own words, and PASS or FAIL stays the last line.
+    task conclude;
+        input failed;
+        begin
+`ifdef __ICARUS__
+            $finish_and_return({31'd0, failed});
+`elsif VERILATOR
+            if (failed) $c("Verilated::runFlushCallbacks(); std::exit(1);");
+            else $c("Verilated::runFlushCallbacks(); std::exit(0);");
+`elsif NO_FATAL
+            $finish(0);
+`else
+            if (failed) $fatal(0);
+            $finish(0);
+`endif
+        end
+    endtask
 
     // Begins all lists of wanted beats anew.
     task rewind;

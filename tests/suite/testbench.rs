@@ -3,7 +3,8 @@
 use crate::common::Place;
 use std::process::Command;
 
-/// Compiles the testbench of a design as its text says and runs it; the last line of what it says. `None` without Icarus.
+/// Compiles the testbench of a design as its text says and runs it; the last line of what it says, of which the exit status says the
+/// same. `None` without Icarus.
 fn simulate(place: &Place, folder: &str, top: &str) -> Option<String> {
     let text = place.text(&format!("{folder}/{top}_tb.v"));
     let line =
@@ -16,7 +17,10 @@ fn simulate(place: &Place, folder: &str, top: &str) -> Option<String> {
     };
     let said = run("iverilog", &["-Wall"].into_iter().chain(compile.split(' ')).collect::<Vec<_>>())?;
     assert_eq!(said, "");
-    run("vvp", &["-n", "testbench"])?.lines().last().map(str::to_string)
+    let (good, said) = testkit::run(Command::new("vvp").args(["-n", "testbench"]).current_dir(place.path(folder)))?;
+    let verdict = said.lines().last().unwrap_or("").to_string();
+    assert_eq!(good, verdict.starts_with("PASS"), "{said}");
+    Some(verdict)
 }
 
 /// A kernel with every kind of pin and reduction, small enough for a slow simulator.

@@ -62,16 +62,25 @@ fn said(folder: &Path, program: &str, arguments: &[&str], quiet: bool) -> Option
     Some(said)
 }
 
+/// Runs a compiled testbench: its exit status and its last line say the same. Gives what it says.
+fn judged(folder: &Path, program: &str, arguments: &[&str]) -> Option<String> {
+    let (good, said) = testkit::run(Command::new(program).args(arguments).current_dir(folder))?;
+    let verdict = said.lines().last().unwrap_or("");
+    let wanted = if good { "PASS: " } else { "FAIL: " };
+    assert!(verdict.starts_with(wanted), "{program} ended {}: {said}", if good { "well" } else { "badly" });
+    Some(said)
+}
+
 /// What the testbench says in Icarus.
 fn icarus(made: &(Design, Testbench)) -> Option<String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [design, bench] = write(folder.path(), made);
     said(folder.path(), "iverilog", &["-g2005", "-Wall", "-o", "bench", &design, &bench], true)?;
-    said(folder.path(), "vvp", &["-n", "bench"], false)
+    judged(folder.path(), "vvp", &["-n", "bench"])
 }
 
-/// What the testbench says in Verilator.
-fn verilator(made: &(Design, Testbench)) -> Option<String> {
+/// Compiles the testbench with Verilator; the folder and what runs it there.
+fn verilator(made: &(Design, Testbench)) -> Option<(tempfile::TempDir, impl Fn(&Path) -> String)> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [design, bench] = write(folder.path(), made);
     let top = format!("{}_tb", made.0.top);
@@ -80,7 +89,9 @@ fn verilator(made: &(Design, Testbench)) -> Option<String> {
     let names = ["--top-module", &top, "-o", "bench", &design, &bench];
     said(folder.path(), "verilator", &[&flags[..], &names].concat(), false)?;
     let program = folder.path().join("obj_dir/bench");
-    said(folder.path(), program.to_str().expect("a path in UTF-8"), &[], false)
+    let run =
+        move |folder: &Path| judged(folder, program.to_str().expect("a path in UTF-8"), &[]).expect("it was just made");
+    Some((folder, run))
 }
 
 /// Each number of lanes in each number of groups on each stream passes.
@@ -149,10 +160,22 @@ fn verilator_takes_a_testbench() {
 
 #[test]
 #[ignore = "a proof in depth"]
-fn an_engine_of_two_groups_passes_its_testbench_in_verilator() {
+fn a_testbench_in_verilator_ends_with_a_status_whether_it_passes_fails_or_hangs() {
     let shapes = Shapes::new();
-    let Some(said) = verilator(&shapes.made(&shapes.config(2, 2, 64))) else { return };
-    assert!(said.contains("PASS: 3 rounds"), "{said}");
+    let made = shapes.made(&shapes.config(2, 2, 64));
+    let Some((folder, run)) = verilator(&made) else { return };
+    assert!(run(folder.path()).contains("PASS: 3 rounds"));
+    let wanted = folder.path().join(&made.1.output.0);
+    let (first, rest) = made.1.output.1.split_once('\n').expect("there are lines");
+    let wrong = first.replace(|c: char| c.is_ascii_hexdigit(), "5");
+    std::fs::write(&wanted, format!("{wrong}\n{rest}")).expect("the text is written");
+    assert!(run(folder.path()).contains("FAIL: "));
+    // Nothing comes of an input that is nothing but the middle of packets.
+    std::fs::write(&wanted, &made.1.output.1).expect("the text is written");
+    let input = made.1.input.1.replace("\n1_", "\n0_");
+    std::fs::write(folder.path().join(&made.1.input.0), input).expect("the text is written");
+    let said = run(folder.path());
+    assert!(said.contains("nothing moved for"), "{said}");
 }
 
 #[test]
