@@ -172,6 +172,10 @@ impl Graph {
     pub fn canonical(&self) -> String {
         let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param, PinClass::Fout];
         let records = classes.map(|class| self.elements_of(class));
+        // The class and place of every input.
+        let places: HashMap<(usize, u32), (usize, usize)> = (0..3)
+            .flat_map(|class| records[class].iter().enumerate().map(move |(place, element)| (*element, (class, place))))
+            .collect();
         let mut text = String::new();
         for (letter, record) in ["i", "j", "p", "o"].iter().zip(&records) {
             record.iter().for_each(|(pin, _)| text += &format!("{letter} {}\n", self.pins[*pin].format));
@@ -179,8 +183,7 @@ impl Graph {
         for node in &self.nodes {
             text += &match &node.kind {
                 NodeKind::Pin { pin, element } => {
-                    let at = |k: usize| records[k].iter().position(|r| *r == (*pin, *element)).map(|n| (k, n));
-                    let (class, place) = (0..3).find_map(at).expect("a pin of a graph is one of its records");
+                    let (class, place) = places[&(*pin, *element)];
                     format!("{}{place}", ["i", "j", "p"][class])
                 }
                 NodeKind::Const { bits } => format!("{} {bits:#x}", node.format),

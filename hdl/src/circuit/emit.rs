@@ -80,9 +80,7 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> (Pipelined
     e.plan();
     let memories = e.memories();
     e.still();
-    for stage in 0..=placed.latency {
-        e.stage(stage);
-    }
+    e.stages();
     for (port, s) in &circuit.outputs {
         let width = circuit.width(*s);
         let value = e.read(*s, None, width - 1, 0);
@@ -272,17 +270,26 @@ impl Emitter<'_> {
         }
     }
 
-    fn stage(&mut self, stage: u32) {
-        if self.placed.latency > 0 && self.circuit.parts.is_empty() {
-            self.items.push(Owned { owner: PORTS, item: Item::Comment(format!("---- stage {stage}")) });
-        }
-        let moving = |k: &usize| self.placed.live[*k] && !self.placed.ready[*k].fixed;
-        let signals: Vec<usize> = (0..self.circuit.signals.len()).filter(moving).collect();
-        for &k in signals.iter().filter(|k| self.placed.ready[**k].stage < stage) {
-            self.registers(k, (stage - self.placed.ready[k].stage) as usize);
-        }
-        for &k in signals.iter().filter(|k| self.placed.ready[**k].stage == stage) {
-            self.define(k);
+    /// In each stage the registers of what waits, then what is made there. Only what still waits is looked at again.
+    fn stages(&mut self) {
+        let placed = self.placed;
+        let stage_of = |k: usize| placed.ready[k].stage;
+        let moving = |k: &usize| placed.live[*k] && !placed.ready[*k].fixed;
+        let mut made: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        (0..self.circuit.signals.len()).filter(moving).for_each(|k| made.entry(stage_of(k)).or_default().push(k));
+        let mut waiting: Vec<usize> = Vec::new();
+        for stage in 0..=placed.latency {
+            if placed.latency > 0 && self.circuit.parts.is_empty() {
+                self.items.push(Owned { owner: PORTS, item: Item::Comment(format!("---- stage {stage}")) });
+            }
+            waiting.retain(|k| self.copies[*k].len() > (stage - stage_of(*k)) as usize);
+            for k in &waiting {
+                self.registers(*k, (stage - stage_of(*k)) as usize);
+            }
+            let made = made.remove(&stage).unwrap_or_default();
+            made.iter().for_each(|k| self.define(*k));
+            waiting.extend(made);
+            waiting.sort_unstable();
         }
     }
 

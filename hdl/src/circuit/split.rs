@@ -1,9 +1,9 @@
 //! Taking a pipelined circuit apart into a module for each owner, so that tools report by owner.
 
-use crate::rtl::names::Names;
+use crate::rtl::names::{Inside, Names};
 use crate::rtl::netlist::{Dir, Item, Module};
 use crate::rtl::{Value, cat, net};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// An item, and the owner of what it defines.
 pub(super) struct Owned {
@@ -82,7 +82,7 @@ pub(super) fn split(
             connections.push((name.clone(), m.input(name, signals[name].width)));
         }
         m.items = body;
-        let mut names = names.clone();
+        let mut names = names.inside();
         let sliced = inputs.iter().filter(|(_, whole)| !**whole).map(|(name, _)| net(name, signals[name].width));
         sink(&mut m, sliced.collect(), &mut names);
         for name in outputs {
@@ -97,10 +97,10 @@ pub(super) fn split(
     module.items.extend(rest);
     module.items.extend(instances);
     // A signal that another part reads is connected whole.
-    let passed = |name: &str| reads.iter().any(|(home, r)| home.is_some() && r.contains_key(name));
+    let passed: HashSet<&String> = reads.iter().filter(|r| r.0.is_some()).flat_map(|r| r.1.keys()).collect();
     let own = reads.get(&None).unwrap_or(&none.0);
-    let sliced = own.iter().filter(|(name, whole)| !**whole && !passed(name));
-    sink(module, sliced.map(|(name, _)| net(name, signals[name].width)).collect(), &mut names.clone());
+    let sliced = own.iter().filter(|(name, whole)| !**whole && !passed.contains(name));
+    sink(module, sliced.map(|(name, _)| net(name, signals[name].width)).collect(), &mut names.inside());
     made
 }
 
@@ -110,7 +110,7 @@ pub(super) fn unused(values: Vec<Value>) -> Value {
 }
 
 /// Reads signals whole of which only some bits are read.
-fn sink(module: &mut Module, signals: Vec<Value>, names: &mut Names) {
+fn sink(module: &mut Module, signals: Vec<Value>, names: &mut Inside) {
     if !signals.is_empty() {
         module.wire(names.unique("rest_unused"), unused(signals));
     }

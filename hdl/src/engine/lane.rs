@@ -11,13 +11,14 @@ mod sliced;
 pub(super) use sliced::{at_bits, words_of_adders};
 
 use super::Config;
+use crate::hash::{FastMap, FastSet};
 use crate::rtl::delay;
 use crate::rtl::expr::Test;
 use crate::rtl::fold::{SLOTS, START};
 use crate::rtl::names::Names;
 use crate::rtl::netlist::{Dir, Module, Netlist};
 use crate::rtl::term::{self, TermPorts, TermShape};
-use crate::rtl::{Value, cat};
+use crate::rtl::{Value, cat, net};
 use crate::{Format, Reduce};
 use enter::{enter, entered};
 
@@ -60,9 +61,10 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
     let raised = sticky_flags(&mut lane, &beside, split);
     let mut totals = Vec::new();
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
+    let terms = terms(inner);
     for (port, format, reduce) in &layout.outputs {
         let output = Output { port, format: *format };
-        let total = match (reduce, inner.term(port)) {
+        let total = match (reduce, terms.get(port.as_str())) {
             (Reduce::Sum, Some(term)) => sum_of_terms(&mut lane, &output, term.shape, &beside),
             (Reduce::Sum, None) => sum(&mut lane, &output, &beside),
             _ => extreme(&mut lane, &output, *reduce, &beside),
@@ -73,6 +75,11 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
     }
     results(&mut lane, &totals, &raised, &beside.done);
     lane
+}
+
+/// The outputs of a pipeline that leave it as terms, by their names.
+fn terms(inner: &Module) -> FastMap<&str, &TermPorts> {
+    inner.terms.iter().map(|t| (t.output.as_str(), t)).collect()
 }
 
 /// An output of the pipeline.
@@ -173,7 +180,7 @@ fn unused(values: impl IntoIterator<Item = Value>) -> Value {
 fn i_registers(lane: &mut Module, port: &str, source: &Value, banks: u32) -> Value {
     let [we, bank] = ["i_we", "i_bank"].map(|name| lane.signal(name));
     let mut kept = |name: String, when: Value| {
-        let own = crate::rtl::net(&name, source.width());
+        let own = net(&name, source.width());
         lane.reg(name, when.mux(source, &own))
     };
     if banks == 1 {
@@ -190,7 +197,8 @@ fn i_registers(lane: &mut Module, port: &str, source: &Value, banks: u32) -> Val
 fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     let layout = &config.layout;
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
-    let known = |port: &String| inner.ports.iter().any(|p| p.name == *port);
+    let ports: FastSet<&str> = inner.ports.iter().map(|p| p.name.as_str()).collect();
+    let known = |port: &String| ports.contains(port.as_str());
     let mut connections = Vec::new();
     let mut idle = Vec::new();
     lane.comment("The target of this lane, and the pair that enters the pipeline.");
@@ -207,7 +215,9 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
             match (known(port), record) {
                 (false, _) => idle.push(source),
                 (true, "i_rec") => connections.push((port.clone(), i_registers(lane, port, &source, config.i_banks))),
-                (true, _) if config.spread() => connections.push((port.clone(), entered(lane, port))),
+                (true, _) if config.spread() => {
+                    connections.push((port.clone(), net(&format!("entered_{port}"), width)));
+                }
                 (true, _) => connections.push((port.clone(), source)),
             }
             if width < 32 * words {
@@ -234,8 +244,9 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
         }
     }
     let shared = |port: &str| inner.fold.as_ref().is_some_and(|f| f.sum_of(port).is_some());
+    let terms = terms(inner);
     for (port, format, _) in layout.outputs.iter().filter(|o| !shared(&o.0)) {
-        match inner.term(port) {
+        match terms.get(port.as_str()) {
             None => connections.push((port.clone(), lane.net(format!("value_{port}"), format.width()))),
             Some(TermPorts { shape, ports, .. }) => {
                 let ends = term_nets(port).into_iter().zip(ports).zip(shape.widths());
@@ -261,7 +272,7 @@ fn term_nets(port: &str) -> [String; 3] {
 fn sticky_flags(lane: &mut Module, beside: &Beside, split: bool) -> Value {
     lane.comment("Flags stick until `first`.");
     let none = Value::zeros(4);
-    let own = crate::rtl::net("raised", 4);
+    let own = net("raised", 4);
     let now = lane.signal("flags").low(4);
     let raised = lane.reg("raised", beside.first.mux(&none, &own) | beside.take.mux(&now, &none));
     if split { lane.reg("late_raised", raised) } else { raised }
@@ -291,7 +302,7 @@ fn part_of_sum(lane: &mut Module, part: &Part) -> (Value, Value) {
     let low = sum.low(bits);
     lane.load(format!("running_{name}_{port}"), clear.mux(&Value::zeros(bits), &low));
     let kept = format!("{name}_{port}");
-    let own = crate::rtl::net(&kept, bits);
+    let own = net(&kept, bits);
     (lane.reg(kept, last.mux(&low, &own)), sum.msb())
 }
 
@@ -332,7 +343,7 @@ fn sum(lane: &mut Module, output: &Output, beside: &Beside) -> Value {
     let Output { port, format } = *output;
     lane.comment(format!("{port}: exact sum with {GUARD} guard bits."));
     // The upper part of a split sum extends the value by itself.
-    let value = lane.signal(&format!("value_{port}"));
+    let value = net(&format!("value_{port}"), format.width());
     let value = match is_split(format, Reduce::Sum) {
         true => value,
         false => value.extend(format.width() + GUARD, format.is_signed()),
@@ -348,7 +359,8 @@ fn sum_of_terms(lane: &mut Module, output: &Output, shape: TermShape, beside: &B
     lane.comment(format!(
         "{port}: exact sum with {GUARD} guard bits; the carry rounds and negates what is placed here."
     ));
-    let [window, select, round] = term_nets(port).map(|name| lane.signal(&name));
+    let (names, widths) = (term_nets(port), shape.widths());
+    let [window, select, round] = [0, 1, 2].map(|k| net(&names[k], widths[k]));
     let mut taken = |name: String, value: Value| lane.wire(name, &value & beside.take.repeat(value.width()));
     let select = taken(format!("select_{port}"), select);
     let round = taken(format!("round_{port}"), round);
@@ -370,7 +382,7 @@ fn extreme(lane: &mut Module, output: &Output, reduce: Reduce, beside: &Beside) 
         }
     };
     let total = lane.hold(format!("total_{port}"), width);
-    let value = lane.signal(&format!("value_{port}"));
+    let value = net(&format!("value_{port}"), width);
     let own = lane.wire(format!("key_{port}"), key(&value));
     let best = lane.wire(format!("best_key_{port}"), key(&total));
     let better = if reduce == Reduce::Max { best.lt(&own) } else { own.lt(&best) };

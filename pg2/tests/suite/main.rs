@@ -13,6 +13,7 @@ mod explaining;
 mod formatting;
 mod functions;
 mod graphs;
+mod growth;
 mod hostile;
 mod includes;
 mod large;

@@ -2,12 +2,14 @@
 
 use crate::engine::Config;
 use crate::engine::hand;
+use crate::hash::{FastMap, FastSet};
 use crate::rtl::netlist::{Module, Netlist};
 use crate::rtl::{Value, cat};
 
 /// What comes through them: name and width of a port of the lane, or the part of a record that is that port of the pipeline.
 fn coming(config: &Config, inner: &Module) -> Vec<(String, u32)> {
-    let known = |port: &str| inner.ports.iter().any(|p| p.name == port);
+    let ports: FastSet<&str> = inner.ports.iter().map(|p| p.name.as_str()).collect();
+    let known = |port: &str| ports.contains(port);
     let layout = &config.layout;
     let mut coming: Vec<(String, u32)> =
         ["c_last", "c_first", "c_valid", "c_active"].iter().map(|name| (name.to_string(), 1)).collect();
@@ -35,18 +37,16 @@ pub(super) fn enter(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     }
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
     let coming = coming(config, inner);
-    let source = |lane: &Module, name: &str| {
-        for (record, elements) in [("j_rec", &config.layout.j), ("param", &config.layout.params)] {
-            let mut at = 0;
-            for (port, format) in elements {
-                if port == name {
-                    return lane.signal(record).bits(at, format.width());
-                }
-                at += 32 * format.words();
-            }
+    // Where the elements of records are.
+    let mut places: FastMap<&str, Value> = FastMap::default();
+    for (record, elements) in [("j_rec", &config.layout.j), ("param", &config.layout.params)] {
+        let mut at = 0;
+        for (port, format) in elements {
+            places.insert(port, lane.signal(record).bits(at, format.width()));
+            at += 32 * format.words();
         }
-        lane.signal(name)
-    };
+    }
+    let source = |lane: &Module, name: &str| places.get(name).cloned().unwrap_or_else(|| lane.signal(name));
     lane.comment("What comes from the lane's group comes through registers of its own.");
     let d = cat(coming.iter().rev().map(|(name, _)| source(lane, name)));
     let held = hand::instance(lane, &config.layout.kernel, "enter", "entering", d);
