@@ -16,6 +16,7 @@ mod engine_lint;
 mod ethernet;
 mod exact_c;
 mod folded;
+mod fractions;
 mod gmii;
 mod kernels;
 mod language;
