@@ -2,30 +2,32 @@
 //!
 //! A table's numbers are bits of results, so every machine must find the same ones. Everything here is therefore made of
 //! additions, multiplications, divisions and square roots of f64, which IEEE 754 rounds correctly. [`dd`] is arithmetic
-//! on unevaluated sums of two f64, [`elementary`] the functions on it, [`interval`] encloses ranges, [`jet`] encloses
-//! Taylor coefficients over an interval, and [`expr`] holds the expressions that users write. [`Smooth`] is what they
-//! have in common: values with a bound of their error, ranges, and bounds of derivatives.
+//! on unevaluated sums of two f64, [`elementary`] the functions on it, [`value`] bounds their errors, [`interval`] encloses
+//! ranges, [`jet`] Taylor coefficients, and [`expr`] holds the expressions that users write, which [`evaluator`] computes.
+//! [`Smooth`] is what functions have in common: values with a bound of their error, ranges, and bounds of derivatives.
+//! [`work`] counts what that takes.
 
 pub mod dd;
 pub mod elementary;
+mod enclosure;
+pub mod evaluator;
+mod expansion;
 pub mod expr;
 pub mod interval;
 pub mod jet;
+pub mod value;
+pub mod work;
 
 #[cfg(test)]
 mod tests;
 
 pub use dd::Dd;
+pub use evaluator::Evaluator;
 pub use expr::{Call, Expr, Node};
 pub use interval::Interval;
 pub use jet::MAX_ORDER;
-
-/// A computed value and how far the true one can be from it.
-#[derive(Clone, Copy, Debug)]
-pub struct Value {
-    pub value: Dd,
-    pub error: f64,
-}
+pub use value::Value;
+pub use work::{Meter, Metered};
 
 /// A real function that polynomials can be fitted to.
 pub trait Smooth {
@@ -37,6 +39,11 @@ pub trait Smooth {
 
     /// Encloses f^(k) / k! on an interval for k of 0 to `order`; unbounded where the function is not smooth there.
     fn coefficients(&self, x: Interval, order: usize) -> [Interval; MAX_ORDER + 1];
+
+    /// Both of them, for an order of at least 1.
+    fn enclosed(&self, x: Interval, order: usize) -> (Interval, [Interval; MAX_ORDER + 1]) {
+        (self.range(x), self.coefficients(x, order))
+    }
 }
 
 /// 2^k, exactly, for k from -1074 to 1023; 0 and infinity beyond.

@@ -10,6 +10,7 @@ mod diagnostics;
 mod documents;
 mod evaluated;
 mod explaining;
+mod fitted;
 mod formatting;
 mod functions;
 mod graphs;

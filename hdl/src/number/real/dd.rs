@@ -40,6 +40,24 @@ fn two_product(a: f64, b: f64) -> Dd {
     Dd { hi: p, lo: ((ah * bh - p) + ah * bl + al * bh) + al * bl }
 }
 
+/// a + b, and whether it is exact.
+pub fn sum_of(a: Dd, b: Dd) -> (Dd, bool) {
+    let (s, t) = (two_sum(a.hi, b.hi), two_sum(a.lo, b.lo));
+    let u = two_sum(s.lo, t.hi);
+    let s = two_sum(s.hi, u.hi);
+    let v = two_sum(s.lo, t.lo);
+    (quick_sum(s.hi, v.hi), u.lo == 0.0 && v.lo == 0.0)
+}
+
+/// a * b, and whether it is exact. Only products of two f64, or with a power of two, are told to be.
+pub fn product_of(a: Dd, b: Dd) -> (Dd, bool) {
+    // Far enough above the end of f64's range for the lower half.
+    const LEAST: f64 = f64::MIN_POSITIVE * (1u64 << 60) as f64 * (1u64 << 60) as f64;
+    let is_power = |x: Dd| x.lo == 0.0 && x.hi.to_bits() << 12 == 0;
+    let value = a * b;
+    (value, value.hi.abs() > LEAST && (a.lo == 0.0 && b.lo == 0.0 || is_power(a) || is_power(b)))
+}
+
 impl Dd {
     pub const ZERO: Dd = Dd { hi: 0.0, lo: 0.0 };
     pub const ONE: Dd = Dd { hi: 1.0, lo: 0.0 };

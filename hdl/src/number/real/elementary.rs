@@ -8,7 +8,7 @@ const HALF_PI: [f64; 4] =
     [1.570_796_325_802_803, 9.920_935_739_593_517e-10, 5.721_188_709_663_575e-18, 1.644_625_693_632_425_8e-26];
 
 /// 2 / sqrt(pi).
-const TWO_OVER_SQRT_PI: Dd = Dd { hi: std::f64::consts::FRAC_2_SQRT_PI, lo: 1.533_545_961_316_588e-17 };
+pub const TWO_OVER_SQRT_PI: Dd = Dd { hi: std::f64::consts::FRAC_2_SQRT_PI, lo: 1.533_545_961_316_588e-17 };
 
 /// Beyond this no trigonometric function is computed: the reduction would lose too much.
 const MAX_ANGLE: f64 = 1e7;
@@ -164,26 +164,28 @@ pub fn erfc(x: Dd) -> Dd {
 
 /// Encloses f on an interval on which it is monotone.
 pub fn monotone(x: Interval, f: impl Fn(Dd) -> Dd) -> Interval {
-    let (a, b) = (f(Dd::from(x.lo)).hi, f(Dd::from(x.hi)).hi);
+    let a = f(Dd::from(x.lo)).hi;
+    between(a, if x.lo == x.hi { a } else { f(Dd::from(x.hi)).hi })
+}
+
+/// Encloses what lies between two computed values.
+fn between(a: f64, b: f64) -> Interval {
     Interval::new(a.min(b), a.max(b)).outward().outward()
 }
 
-/// Encloses the cosine.
-pub fn cos_range(x: Interval) -> Interval {
-    turning(x, 0.0, |x| sin_cos(x).1)
-}
-
-/// Encloses the sine.
-pub fn sin_range(x: Interval) -> Interval {
-    turning(x, 0.5, |x| sin_cos(x).0)
-}
-
-/// Encloses a function of amplitude 1 whose maxima lie at (2 k + at) pi and minima at (2 k + 1 + at) pi.
-fn turning(x: Interval, at: f64, f: impl Fn(Dd) -> Dd) -> Interval {
+/// Encloses the sine and the cosine.
+pub fn sin_cos_range(x: Interval) -> (Interval, Interval) {
+    let whole = Interval::new(-1.0, 1.0);
     if !x.is_finite() || x.lo.abs().max(x.hi.abs()) > MAX_ANGLE || x.hi - x.lo > 3.0 {
-        return Interval::new(-1.0, 1.0);
+        return (whole, whole);
     }
-    let ends = monotone(x, f);
+    let a = sin_cos(Dd::from(x.lo));
+    let b = if x.lo == x.hi { a } else { sin_cos(Dd::from(x.hi)) };
+    (turning(x, 0.5, between(a.0.hi, b.0.hi)), turning(x, 0.0, between(a.1.hi, b.1.hi)))
+}
+
+/// Encloses a function of amplitude 1 whose maxima lie at (2 k + at) pi and minima at (2 k + 1 + at) pi, and its ends at `ends`.
+fn turning(x: Interval, at: f64, ends: Interval) -> Interval {
     // Half turns, widened by more than their rounding: one that is only nearly inside counts as inside.
     let turn = |x: f64| x / std::f64::consts::PI - at;
     let (a, b) = (turn(x.lo) - 1e-7, turn(x.hi) + 1e-7);

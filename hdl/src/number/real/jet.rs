@@ -1,8 +1,8 @@
-//! Taylor coefficients enclosed over an interval: f^(k) / k! for k of 0 to an order, by the recurrences of automatic
-//! differentiation (Griewank and Walther, 2008, chapter 13) on intervals. They bound what interpolation leaves.
+//! Taylor coefficients: f^(k) / k! for k of 0 to an order, by the recurrences of automatic differentiation (Griewank and
+//! Walther, 2008, chapter 13). Enclosed over an interval they bound what interpolation leaves; at a point they are values.
 
-use super::Interval;
-use super::elementary as e;
+use super::Call;
+use super::enclosure::Enclosure;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// The highest order.
@@ -10,98 +10,137 @@ pub const MAX_ORDER: usize = 5;
 
 /// Coefficients 0 to `order`; the others are 0 and not to be read.
 #[derive(Clone, Copy, Debug)]
-pub struct Jet {
-    pub c: [Interval; MAX_ORDER + 1],
+pub struct Jet<N> {
+    pub c: [N; MAX_ORDER + 1],
     pub order: usize,
 }
 
-impl Jet {
-    pub fn constant(value: Interval, order: usize) -> Jet {
-        let mut c = [Interval::ZERO; MAX_ORDER + 1];
+impl<N: Enclosure> Jet<N> {
+    pub fn constant(value: N, order: usize) -> Jet<N> {
+        let mut c = [N::ZERO; MAX_ORDER + 1];
         c[0] = value;
         Jet { c, order }
     }
 
     /// The argument itself.
-    pub fn argument(x: Interval, order: usize) -> Jet {
+    pub fn argument(x: N, order: usize) -> Jet<N> {
         let mut jet = Jet::constant(x, order);
         if order > 0 {
-            jet.c[1] = Interval::ONE;
+            jet.c[1] = N::ONE;
         }
         jet
     }
 
     /// A function that is continuous and no more: its values are known, its derivatives are not.
-    pub fn kink(value: Interval, order: usize) -> Jet {
-        let mut jet = Jet { c: [Interval::WHOLE; MAX_ORDER + 1], order };
+    pub fn kink(value: N, order: usize) -> Jet<N> {
+        let mut jet = Jet { c: [N::WHOLE; MAX_ORDER + 1], order };
         jet.c[0] = value;
         jet
     }
 
-    fn each(self, o: Jet, f: impl Fn(Interval, Interval) -> Interval) -> Jet {
+    /// |self|.
+    pub fn abs(self) -> Jet<N> {
+        if N::ZERO.is_at_most(self.c[0]) {
+            self
+        } else if self.c[0].is_at_most(N::ZERO) {
+            -self
+        } else {
+            Jet::kink(self.c[0].of(Call::Abs), self.order)
+        }
+    }
+
+    /// The lesser of two: one of them where they do not cross.
+    pub fn least(self, o: Jet<N>) -> Jet<N> {
+        if self.c[0].is_at_most(o.c[0]) {
+            self
+        } else if o.c[0].is_at_most(self.c[0]) {
+            o
+        } else {
+            Jet::kink(self.c[0].least_of(o.c[0]), self.order)
+        }
+    }
+
+    /// A function of it.
+    pub fn call(self, f: Call) -> Jet<N> {
+        match f {
+            Call::Neg => -self,
+            Call::Abs => self.abs(),
+            Call::Exp => self.exp(),
+            Call::Log => self.log(),
+            Call::Sqrt => self.sqrt(),
+            Call::Sin => self.sin_cos().0,
+            Call::Cos => self.sin_cos().1,
+            Call::Tan => self.tan(),
+            Call::Atan => self.atan(),
+            Call::Sinh => self.sinh_cosh().0,
+            Call::Cosh => self.sinh_cosh().1,
+            Call::Tanh => self.tanh(),
+            Call::Erf => self.erf(),
+            Call::Erfc => self.erfc(),
+        }
+    }
+
+    fn each(self, o: Jet<N>, f: impl Fn(N, N) -> N) -> Jet<N> {
         let mut c = self.c;
         (0..=self.order).for_each(|k| c[k] = f(self.c[k], o.c[k]));
         Jet { c, ..self }
     }
 
     /// Coefficient k of a product.
-    fn convolve(a: &Jet, b: &Jet, k: usize) -> Interval {
-        (0..=k).fold(Interval::ZERO, |sum, j| sum + a.c[j] * b.c[k - j])
+    fn convolve(a: &Jet<N>, b: &Jet<N>, k: usize) -> N {
+        (0..=k).fold(N::ZERO, |sum, j| sum + a.c[j] * b.c[k - j])
     }
 
-    pub fn square(self) -> Jet {
+    pub fn square(self) -> Jet<N> {
         let mut jet = self * self;
-        jet.c[0] = self.c[0].square();
+        jet.c[0] = self.c[0].squared();
         jet
     }
 
     /// y with y(0) = `value` and y' = slope(y) * self', where coefficient k of the slope needs y up to k only.
-    fn integrate(self, value: Interval, slope: impl Fn(&Jet, usize) -> Interval) -> Jet {
+    fn integrate(self, value: N, slope: impl Fn(&Jet<N>, usize) -> N) -> Jet<N> {
         let mut y = Jet::constant(value, self.order);
-        let mut g = [Interval::ZERO; MAX_ORDER + 1];
+        let mut g = [N::ZERO; MAX_ORDER + 1];
         for k in 1..=self.order {
             g[k - 1] = slope(&y, k - 1);
-            let sum = (1..=k).fold(Interval::ZERO, |sum, j| sum + self.c[j].scaled(j as f64) * g[k - j]);
-            y.c[k] = sum / Interval::point(k as f64);
+            let sum = (1..=k).fold(N::ZERO, |sum, j| sum + self.c[j].scaled(j as f64) * g[k - j]);
+            y.c[k] = sum / N::point(k as f64);
         }
         y
     }
 
-    pub fn exp(self) -> Jet {
-        self.integrate(e::monotone(self.c[0], e::exp).meet(Interval::new(0.0, f64::INFINITY)), |y, k| y.c[k])
+    pub fn exp(self) -> Jet<N> {
+        self.integrate(self.c[0].of(Call::Exp), |y, k| y.c[k])
     }
 
-    pub fn log(self) -> Jet {
-        if self.c[0].lo <= 0.0 {
-            return Jet::kink(Interval::WHOLE, self.order);
+    pub fn log(self) -> Jet<N> {
+        if !self.c[0].is_positive() {
+            return Jet::kink(N::WHOLE, self.order);
         }
-        let slope = Jet::constant(Interval::ONE, self.order) / self;
-        self.integrate(e::monotone(self.c[0], e::log), |_, k| slope.c[k])
+        let slope = Jet::constant(N::ONE, self.order) / self;
+        self.integrate(self.c[0].of(Call::Log), |_, k| slope.c[k])
     }
 
     /// A real power of a positive number, an integer power of any but 0.
-    fn general_power(self, value: Interval, power: f64) -> Jet {
+    fn general_power(self, value: N, power: f64) -> Jet<N> {
         let mut y = Jet::constant(value, self.order);
         for k in 1..=self.order {
             let term = |j: usize| (self.c[j] * y.c[k - j]).scaled(power * j as f64 - (k - j) as f64);
-            let sum = (1..=k).fold(Interval::ZERO, |sum, j| sum + term(j));
+            let sum = (1..=k).fold(N::ZERO, |sum, j| sum + term(j));
             y.c[k] = sum / (self.c[0].scaled(k as f64));
         }
         y
     }
 
-    pub fn sqrt(self) -> Jet {
-        if self.c[0].lo < 0.0 {
-            return Jet::kink(Interval::WHOLE, self.order);
-        }
-        let value = e::monotone(self.c[0], super::Dd::sqrt).meet(Interval::new(0.0, f64::INFINITY));
-        if self.c[0].lo == 0.0 { Jet::kink(value, self.order) } else { self.general_power(value, 0.5) }
+    pub fn sqrt(self) -> Jet<N> {
+        let value = self.c[0].of(Call::Sqrt);
+        if self.c[0].is_positive() { self.general_power(value, 0.5) } else { Jet::kink(value, self.order) }
     }
 
     /// self^n.
-    pub fn powi(self, n: u32) -> Jet {
+    pub fn powi(self, n: u32) -> Jet<N> {
         match n {
-            0 => Jet::constant(Interval::ONE, self.order),
+            0 => Jet::constant(N::ONE, self.order),
             1 => self,
             _ if n.is_multiple_of(2) => self.powi(n / 2).square(),
             _ => self * self.powi(n / 2).square(),
@@ -109,102 +148,96 @@ impl Jet {
     }
 
     /// (sin, cos), with their values given; `sign` is the sign in cos' = sign * sin.
-    fn pair(self, values: (Interval, Interval), sign: f64) -> (Jet, Jet) {
+    fn pair(self, values: (N, N), sign: f64) -> (Jet<N>, Jet<N>) {
         let (mut s, mut c) = (Jet::constant(values.0, self.order), Jet::constant(values.1, self.order));
         for k in 1..=self.order {
-            let term = |y: &Jet, j: usize| self.c[j].scaled(j as f64) * y.c[k - j];
-            let sum = |y: &Jet| (1..=k).fold(Interval::ZERO, |sum, j| sum + term(y, j));
+            let term = |y: &Jet<N>, j: usize| self.c[j].scaled(j as f64) * y.c[k - j];
+            let sum = |y: &Jet<N>| (1..=k).fold(N::ZERO, |sum, j| sum + term(y, j));
             let (next_s, next_c) = (sum(&c), sum(&s));
-            s.c[k] = next_s / Interval::point(k as f64);
-            c.c[k] = next_c.scaled(sign) / Interval::point(k as f64);
+            s.c[k] = next_s / N::point(k as f64);
+            c.c[k] = next_c.scaled(sign) / N::point(k as f64);
         }
         (s, c)
     }
 
-    pub fn sin_cos(self) -> (Jet, Jet) {
-        self.pair((e::sin_range(self.c[0]), e::cos_range(self.c[0])), -1.0)
+    pub fn sin_cos(self) -> (Jet<N>, Jet<N>) {
+        self.pair(self.c[0].sin_cos(), -1.0)
     }
 
-    pub fn sinh_cosh(self) -> (Jet, Jet) {
-        let x = self.c[0];
-        let ends = Interval::new(x.least(), x.most());
-        let cosh = e::monotone(ends, e::cosh).meet(Interval::new(1.0, f64::INFINITY));
-        self.pair((e::monotone(x, e::sinh), cosh), 1.0)
+    pub fn sinh_cosh(self) -> (Jet<N>, Jet<N>) {
+        self.pair((self.c[0].of(Call::Sinh), self.c[0].of(Call::Cosh)), 1.0)
     }
 
-    pub fn tan(self) -> Jet {
+    pub fn tan(self) -> Jet<N> {
         let (s, c) = self.sin_cos();
         s / c
     }
 
-    pub fn atan(self) -> Jet {
-        let one = Jet::constant(Interval::ONE, self.order);
+    pub fn atan(self) -> Jet<N> {
+        let one = Jet::constant(N::ONE, self.order);
         let slope = one / (one + self.square());
-        self.integrate(e::monotone(self.c[0], e::atan), |_, k| slope.c[k])
+        self.integrate(self.c[0].of(Call::Atan), |_, k| slope.c[k])
     }
 
-    pub fn tanh(self) -> Jet {
+    pub fn tanh(self) -> Jet<N> {
         // 1 - y^2 from y itself would lose all of a tail; 1 / cosh^2 does not.
         let (_, cosh) = self.sinh_cosh();
-        let slope = Jet::constant(Interval::ONE, self.order) / cosh.square();
-        self.integrate(e::monotone(self.c[0], e::tanh), |_, k| slope.c[k])
+        let slope = Jet::constant(N::ONE, self.order) / cosh.square();
+        self.integrate(self.c[0].of(Call::Tanh), |_, k| slope.c[k])
     }
 
-    pub fn erf(self) -> Jet {
+    pub fn erf(self) -> Jet<N> {
         let slope = self.erf_slope();
-        self.integrate(e::monotone(self.c[0], e::erf), |_, k| slope.c[k])
+        self.integrate(self.c[0].of(Call::Erf), |_, k| slope.c[k])
     }
 
-    pub fn erfc(self) -> Jet {
+    pub fn erfc(self) -> Jet<N> {
         let slope = -self.erf_slope();
-        let value = e::monotone(self.c[0], e::erfc).meet(Interval::new(0.0, 2.0));
-        self.integrate(value, |_, k| slope.c[k])
+        self.integrate(self.c[0].of(Call::Erfc), |_, k| slope.c[k])
     }
 
-    fn erf_slope(self) -> Jet {
-        // A hair above 2 / sqrt(pi).
-        let factor = Interval::point(std::f64::consts::FRAC_2_SQRT_PI).outward();
+    fn erf_slope(self) -> Jet<N> {
         let bell = (-self.square()).exp();
-        bell.each(bell, |a, _| a * factor)
+        bell.each(bell, |a, _| a * N::two_over_sqrt_pi())
     }
 }
 
-impl Add for Jet {
-    type Output = Jet;
-    fn add(self, o: Jet) -> Jet {
+impl<N: Enclosure> Add for Jet<N> {
+    type Output = Jet<N>;
+    fn add(self, o: Jet<N>) -> Jet<N> {
         self.each(o, |a, b| a + b)
     }
 }
 
-impl Sub for Jet {
-    type Output = Jet;
-    fn sub(self, o: Jet) -> Jet {
+impl<N: Enclosure> Sub for Jet<N> {
+    type Output = Jet<N>;
+    fn sub(self, o: Jet<N>) -> Jet<N> {
         self.each(o, |a, b| a - b)
     }
 }
 
-impl Neg for Jet {
-    type Output = Jet;
-    fn neg(self) -> Jet {
+impl<N: Enclosure> Neg for Jet<N> {
+    type Output = Jet<N>;
+    fn neg(self) -> Jet<N> {
         self.each(self, |a, _| -a)
     }
 }
 
-impl Mul for Jet {
-    type Output = Jet;
-    fn mul(self, o: Jet) -> Jet {
+impl<N: Enclosure> Mul for Jet<N> {
+    type Output = Jet<N>;
+    fn mul(self, o: Jet<N>) -> Jet<N> {
         let mut jet = self;
         (0..=self.order).for_each(|k| jet.c[k] = Jet::convolve(&self, &o, k));
         jet
     }
 }
 
-impl Div for Jet {
-    type Output = Jet;
-    fn div(self, o: Jet) -> Jet {
+impl<N: Enclosure> Div for Jet<N> {
+    type Output = Jet<N>;
+    fn div(self, o: Jet<N>) -> Jet<N> {
         let mut q = Jet::constant(self.c[0] / o.c[0], self.order);
         for k in 1..=self.order {
-            let known = (1..=k).fold(Interval::ZERO, |sum, j| sum + o.c[j] * q.c[k - j]);
+            let known = (1..=k).fold(N::ZERO, |sum, j| sum + o.c[j] * q.c[k - j]);
             q.c[k] = (self.c[k] - known) / o.c[0];
         }
         q

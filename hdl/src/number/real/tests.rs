@@ -50,4 +50,39 @@ fn coefficients_enclose_divided_differences() {
     }
 }
 
+/// Next to a zero at 0, where a formula has lost all of its digits, the expansion has them.
+#[test]
+fn differences_that_vanish_at_0_keep_their_digits() {
+    let x = || Expr { nodes: vec![Node::X] };
+    let with = |mut e: Expr, parts: &[Node]| {
+        parts.iter().for_each(|n| drop(e.push(n.clone())));
+        e
+    };
+    let one = || Node::Number(crate::number::exact::parse_decimal("1").unwrap());
+    // exp(x) - 1, 1 - cos(x), x - sin(x), and their leading two terms.
+    let cases: [(Expr, i32, f64, f64); 3] = [
+        (with(x(), &[Node::Call(Call::Exp, 0), one(), Node::Sub(1, 2)]), 1, 1.0, 0.5),
+        (with(x(), &[Node::Call(Call::Cos, 0), one(), Node::Sub(2, 1)]), 2, 0.5, 0.0),
+        (with(x(), &[Node::Call(Call::Sin, 0), Node::Sub(0, 1)]), 3, 1.0 / 6.0, 0.0),
+    ];
+    for (e, order, first, second) in cases {
+        let f = Evaluator::new(&e);
+        assert!(f.value(Dd::ZERO).unwrap().is_zero(), "{e}");
+        for k in [20, 30, 60, 100, 250] {
+            for x in [exp2(-k) * 1.25, -exp2(-k) * 1.75] {
+                let want = x.powi(order) * (first + second * x);
+                let got = f.value(Dd::from(x)).unwrap();
+                assert!((got.value.hi - want).abs() <= want.abs() * exp2(-36), "{e} at {x:e}: {got:?}, not {want:e}");
+                assert!(got.error <= want.abs() * exp2(-38), "{e} at {x:e}: {got:?}");
+                let ends = Interval::new(x.abs(), x.abs() * 1.5);
+                let (range, c) = f.enclosed(if x > 0.0 { ends } else { -ends }, 3);
+                assert!(!range.contains(0.0) && range.contains(want), "{e} at {x:e}: {range:?}");
+                // Coefficient 1 is the slope.
+                let slope = x.powi(order - 1) * (order as f64 * first + (order + 1) as f64 * second * x);
+                assert!(c[1].contains(slope) && c[1].most() < 8.0 * slope.abs(), "{e} at {x:e}: {:?}", c[1]);
+            }
+        }
+    }
+}
+
 include!("known.rs");

@@ -61,7 +61,7 @@ impl Prepared {
         let problem = Problem {
             f: &power,
             // Twice as fine as the result, which is rounded just above a power of two.
-            goal: Goal::Fixed { unit: -(precision as i32) - 1 },
+            goal: Goal::fixed(-(precision as i32) - 1),
             lines: &[Some(line)],
             bits: frac,
             // 2 ln(2) times half a place of y, 2^-(precision + 5), and the factor's error, less than a quarter of that.

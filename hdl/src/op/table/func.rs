@@ -16,7 +16,7 @@ pub use prepared::{Failure, MOST_WORK, Prepared, prepared, work};
 use crate::circuit::{Circuit, Sig};
 use crate::hash::fnv;
 use crate::number::exact::{Exact, to_bits};
-use crate::number::real::{Dd, Expr, Smooth};
+use crate::number::real::{Dd, Evaluator, Expr, Smooth};
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts;
 use crate::op::int::xcast::Xcast;
@@ -34,6 +34,7 @@ pub struct Function {
     pub expr: Expr,
     pub lo: Exact,
     pub hi: Exact,
+    evaluator: Evaluator,
     /// The f64s nearest to the ends.
     ends: (f64, f64),
     /// The canonical text.
@@ -62,7 +63,10 @@ impl Function {
         let mut all = ALL.get_or_init(Mutex::default).lock().expect("no holder of the lock panics");
         let end = |x: &Exact| to_bits(DOUBLE, x).map_or(f64::INFINITY, |(bits, _)| f64::from_bits(bits));
         let ends = (end(&lo).min(f64::MAX), end(&hi).min(f64::MAX));
-        all.entry(text.clone()).or_insert_with(|| Box::leak(Box::new(Function { expr, lo, hi, ends, text })))
+        all.entry(text.clone()).or_insert_with(|| {
+            let evaluator = Evaluator::new(&expr);
+            Box::leak(Box::new(Function { expr, lo, hi, evaluator, ends, text }))
+        })
     }
 
     /// A hash of the text, for names that stay the same.
@@ -137,7 +141,7 @@ impl Operator for Func {
         let function = inst.attrs.function.expect("a use of `func` has a function");
         let x = args[0].f64();
         let inside = x.max(function.ends.0).min(function.ends.1);
-        let (value, flags) = Real::defined(function.expr.value(Dd::from(inside)).map(|v| v.value.hi));
+        let (value, flags) = Real::defined(function.evaluator.value(Dd::from(inside)).map(|v| v.value.hi));
         (value, flags | Flags::INVALID.when(x != inside))
     }
 

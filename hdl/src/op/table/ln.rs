@@ -101,7 +101,7 @@ impl Prepared {
         let problem = Problem {
             f: &Ratio,
             // A quarter of a place of a significand: g lies between 0.8 and 1.2.
-            goal: Goal::Fixed { unit: -(precision as i32) - 2 },
+            goal: Goal::fixed(-(precision as i32) - 2),
             lines: &[Some(line)],
             bits,
             argument: 0.0,

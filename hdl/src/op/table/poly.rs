@@ -26,7 +26,7 @@ pub mod result;
 pub mod search;
 
 pub use fit::{Goal, Line, Misfit};
-pub use search::{Limits, Meter, search};
+pub use search::{Limits, search};
 
 /// Where the pieces of a cell lie: in rows base to base + 2^split - 1, base being a multiple of 2^split.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

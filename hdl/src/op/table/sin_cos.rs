@@ -86,7 +86,7 @@ impl Prepared {
             let lines: Vec<Option<Line>> = (0..floats.octaves).map(line).collect();
             let problem = Problem {
                 f: &sine,
-                goal: Goal::Float { mant, lowest: 1 - format.bias() },
+                goal: Goal::Float { mant, lowest: 1 - format.bias(), underflows: true },
                 lines: &lines,
                 bits,
                 // A result moves by no more of itself than u does, by 5/8 of a last place of u, and a row's results reach up to 4
@@ -102,7 +102,7 @@ impl Prepared {
         let line = Line { start: Dd::from(exp2(-(bits as i32) - 2)), scale: 0.5, first: 0, last: (1 << bits) - 1 };
         let problem = Problem {
             f: &sine,
-            goal: Goal::Fixed { unit: -(frac as i32) },
+            goal: Goal::fixed(-(frac as i32)),
             lines: &[Some(line)],
             bits,
             // 5/8 of a last place of u, times pi.

@@ -162,7 +162,7 @@ impl Domain {
     /// The exponent field of the first octave that needs a line: below it the function is its value at 0 to an eighth
     /// of a place.
     fn first_field(&self, f: &dyn Smooth, goal: Goal, most: u32) -> Option<u32> {
-        let Goal::Float { mant, lowest } = goal else { unreachable!("the result of a float is a float") };
+        let Goal::Float { mant, lowest, .. } = goal else { unreachable!("the result of a float is a float") };
         let zero = f.value(Dd::ZERO)?.value.hi;
         let octave =
             if zero == 0.0 { lowest } else { crate::number::real::log2(zero.abs() * (1.0 - exp2(-(mant as i32)))) };

@@ -53,9 +53,14 @@ fn sources() -> u64 {
         include_str!("kept.rs"),
         include_str!("../../../number/real/dd.rs"),
         include_str!("../../../number/real/elementary.rs"),
+        include_str!("../../../number/real/enclosure.rs"),
+        include_str!("../../../number/real/evaluator.rs"),
+        include_str!("../../../number/real/expansion.rs"),
         include_str!("../../../number/real/expr.rs"),
         include_str!("../../../number/real/interval.rs"),
         include_str!("../../../number/real/jet.rs"),
+        include_str!("../../../number/real/value.rs"),
+        include_str!("../../../number/real/work.rs"),
     ];
     *DIGEST.get_or_init(|| TEXTS.iter().fold(0, |before, text| fnv_after(before, text)))
 }

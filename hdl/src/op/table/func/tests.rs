@@ -88,7 +88,7 @@ fn check(format: &str, text: &str, (lo, hi): (&str, &str), step: u64) -> &'stati
             let (at, outside) = p.domain.clamp(x);
             inside += !outside as u64;
             assert_eq!(flags.contains(Flags::INVALID), outside);
-            let value = f.expr.value(Dd::from(format.to_f64(at))).unwrap().value;
+            let value = f.evaluator.value(Dd::from(format.to_f64(at))).unwrap().value;
             let good = is_faithful(format, y, flags, value, p.floor);
             let shown = (format.to_f64(at), format.to_f64(y));
             assert!(good, "{text} on {format} at {x:#x}: {shown:?} {flags:?}, not {value:?}");
@@ -209,6 +209,90 @@ fn results_around_simple_zeros_are_faithful() {
                 p.table.rows.len(),
                 p.table.total_bits()
             );
+        }
+    }
+}
+
+/// Zeros of every order, at 0, at other numbers and between two: where no table has the digits, what is promised instead.
+#[test]
+fn results_next_to_zeros_keep_the_promise() {
+    for (text, lo, hi, floored) in [
+        ("x exp 1 -", "-1", "1", false),
+        ("1 x + log", "0", "1", false),
+        ("1 x + sqrt 1 -", "-0.5", "1", false),
+        ("1 x cos -", "0", "3", false),
+        ("x x * exp 1 -", "0", "1", false),
+        ("x x sin -", "-2", "2", false),
+        ("x tanh x -", "0", "1", false),
+        ("x x * x *", "-1", "1", false),
+        ("x 0.5 pow", "0", "2", false),
+        ("x abs 1.5 pow", "0", "1", false),
+        ("x cos x exp * 1 - x -", "0", "1", false),
+        ("x log x log *", "0.5", "2", true),
+        ("x 0.3 - 3 pow", "0", "1", true),
+        ("x 0.75 - x 0.75 - *", "0", "1", true),
+        ("1 x sin - ", "0", "3", true),
+        ("1 x 2 / - 4 pow", "0", "2", true),
+    ] {
+        for (format, step) in [("float18.9", 61), ("float25.16", 20_011), ("float32.23", 3_000_017)] {
+            let p = check(format, text, (lo, hi), step);
+            assert!(p.floor.is_none() || floored, "{text} on {format}: {:?}", p.floor);
+            check_beside_zeros(p);
+        }
+    }
+}
+
+/// Arguments near the places where a function is least, more and more of them: errors, and their mean.
+fn check_beside_zeros(p: &Prepared) {
+    let format = p.format;
+    let value = |x: u64| p.function.evaluator.value(Dd::from(format.to_f64(x))).unwrap().value;
+    let (mut sum, mut count) = (0.0, 0);
+    for zero in [0.0, 0.3, 0.75, 1.0, std::f64::consts::FRAC_PI_2, 2.0] {
+        for k in 0..400 {
+            let distance = exp2(-(k / 8) - 2) * (1.0 + (k % 8) as f64 / 8.1);
+            let at = Exact::from_float(zero + if k % 2 == 0 { distance } else { -distance }).unwrap();
+            let x = p.domain.clamp(to_bits(format, &at).unwrap().0).0;
+            let ((y, flags), value) = (p.eval(x), value(x));
+            assert!(is_faithful(format, y, flags, value, p.floor), "{} at {at}: {value:?}", p.function.text);
+            let Some(floor) = p.floor.filter(|floor| value.abs().hi < exp2(*floor)) else { continue };
+            sum += (Dd::from(format.to_f64(y)) - value).hi / exp2(floor - format.mant() as i32);
+            count += 1;
+        }
+    }
+    if count > 100 {
+        let mean = sum / count as f64;
+        assert!(mean.abs() < 0.25, "{} on {format}: results are off by {mean} places on average", p.function.text);
+    }
+}
+
+#[test]
+fn functions_of_one_value_have_tables_and_circuits() {
+    let formats = "float4.1 float9.4 float18.9 float25.16 float32.23 float35.23 fixed1.1 fixed8.3 fixed32.31 ufixed12.3";
+    for format in formats.split(' ') {
+        for (text, lo, hi) in [
+            ("x x -", "0", "0.4"),
+            ("x x -", "-0.4", "0.4"),
+            ("x 1 - 0 max", "0.1", "1"),
+            ("1e18 x * erfc x /", "0.1", "0.4"),
+            ("1e-300", "0.1", "0.4"),
+            ("0.25", "0", "0.4"),
+            ("0.25 neg", "0", "0.4"),
+            ("1e30", "0.1", "0.4"),
+            ("1e30 neg", "0.1", "0.4"),
+            ("x 10 pow", "0.001", "100"),
+            ("1e6 x *", "0", "0.4"),
+            ("x", "0.25", "0.250001"),
+        ] {
+            let (format, f) = (format.parse::<Format>().unwrap(), function(text, lo, hi));
+            let Ok(p) = prepared(format, f) else { continue };
+            let inst = inst(&format.to_string(), f);
+            let module = crate::op::hardware(&Func, &inst, crate::circuit::target::Clock::default_clock()).module;
+            assert!(module.ports.iter().any(|p| p.name == "q"));
+            for x in [p.domain.lo, p.domain.hi] {
+                let ((y, flags), value) = (p.eval(x), f.evaluator.value(Dd::from(format.to_f64(x))).unwrap().value);
+                assert!(is_faithful(format, y, flags, value, p.floor), "{text} on {format} at {x:#x}: {y:#x}");
+                assert!(Func.flags(&inst).contains(flags) && p.bounds.contain(format, y), "{text} on {format}");
+            }
         }
     }
 }

@@ -34,10 +34,18 @@ impl Line {
 /// What is asked of the result.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Goal {
-    /// Less than half a place of a float of `mant` fraction bits; a value below 2^lowest counts as one of that size.
-    Float { mant: u32, lowest: i32 },
-    /// Less than half of 2^unit.
-    Fixed { unit: i32 },
+    /// Less than half a place of a float of `mant` fraction bits; a value below 2^lowest counts as one of that size. Where
+    /// that is the least number of the format, it underflows.
+    Float { mant: u32, lowest: i32, underflows: bool },
+    /// Less than half of 2^unit; a value that lies beyond `reach` may be any that does, on the same side.
+    Fixed { unit: i32, reach: Interval },
+}
+
+impl Goal {
+    /// Half of 2^unit, for every value.
+    pub fn fixed(unit: i32) -> Goal {
+        Goal::Fixed { unit, reach: Interval::WHOLE }
+    }
 }
 
 /// Why there is no polynomial.
@@ -96,6 +104,8 @@ enum Zero {
     Begin,
     /// At all arguments of the piece.
     All,
+    /// Nowhere: all values lie beyond what the result holds.
+    Beyond,
 }
 
 /// A finished row.
@@ -129,11 +139,13 @@ impl Fit<'_> {
         if a == b {
             return self.point(a);
         }
-        let range = self.f.range(x);
+        let (range, jet) = self.f.enclosed(x, self.degree + 1);
         if !range.is_finite() {
             return Err(Misfit::Long);
         }
-        let jet = self.f.coefficients(x, self.degree + 1);
+        if let Some(sketch) = self.beyond(range) {
+            return Ok(sketch);
+        }
         let near = if range.contains(0.0) && !jet[1].contains(0.0) { self.near_zero(line, piece) } else { None };
         let (least, zero) = near.unwrap_or_else(|| (range.least(), self.zero(line, piece, range)));
         let unit = self.unit(least);
@@ -163,6 +175,9 @@ impl Fit<'_> {
     /// A single argument.
     fn point(&self, x: f64) -> Result<Sketch, Misfit> {
         let value = self.f.value(Dd::from(x)).ok_or(Misfit::Undefined(x))?;
+        if let Some(sketch) = self.beyond(Interval::point(value.value.hi).outward()) {
+            return Ok(sketch);
+        }
         let unit = self.unit(value.value.hi.abs());
         if value.error > VALUE_ERROR * exp2(unit) {
             return Err(Misfit::Inaccurate(x));
@@ -171,6 +186,20 @@ impl Fit<'_> {
         bits[0] = bits_of(value.value.hi.abs(), unit - guard(self.degree));
         let zero = if value.value.hi == 0.0 { Zero::All } else { Zero::Unknown };
         Ok(Sketch { unit, error: 0.0, bits, range: Interval::point(value.value.hi).outward(), zero })
+    }
+
+    /// A piece whose values all lie beyond what a fixed holds: one place beyond, which saturates.
+    fn beyond(&self, range: Interval) -> Option<Sketch> {
+        let Goal::Fixed { unit, reach } = self.goal else { return None };
+        let place = exp2(unit);
+        let value = match range {
+            _ if range.lo > reach.hi + place => reach.hi + place,
+            _ if range.hi < reach.lo - place => reach.lo - place,
+            _ => return None,
+        };
+        let mut bits = [0; MAX_DEGREE + 1];
+        bits[0] = bits_of(value.abs(), unit - guard(self.degree));
+        Some(Sketch { unit, error: 0.0, bits, range: Interval::point(value), zero: Zero::Beyond })
     }
 
     /// Where a function whose least magnitude on a piece is not known is 0.
@@ -212,8 +241,8 @@ impl Fit<'_> {
     /// result may be rounded to it.
     fn unit(&self, least: f64) -> i32 {
         match self.goal {
-            Goal::Fixed { unit } => unit,
-            Goal::Float { mant, lowest } => {
+            Goal::Fixed { unit, .. } => unit,
+            Goal::Float { mant, lowest, .. } => {
                 let inside = least * (1.0 - exp2(-(mant as i32) - 1));
                 let octave = if inside > 0.0 { crate::number::real::log2(inside) } else { lowest };
                 octave.max(lowest) - mant as i32
@@ -227,6 +256,9 @@ impl Fit<'_> {
         if sketch.zero == Zero::All {
             let (range, steps) = (RowRange { h: Some(Span::of(0)), least: i64::MAX }, [Span::of(0); MAX_DEGREE + 1]);
             return Ok(Row { coef: [0; MAX_DEGREE + 1], quantum: ANY_QUANTUM, range, steps, error: 0.0 });
+        }
+        if sketch.zero == Zero::Beyond {
+            return Ok(self.constant(scaled(sketch.range.lo, -quantum) as i64, quantum));
         }
         if let Some(row) = self.vanishing(sketch) {
             return Ok(row);
@@ -250,7 +282,7 @@ impl Fit<'_> {
         // What is known of the function beside what is known of the integers.
         let half = 1i64 << guard(self.degree);
         let (below, above) = (scaled(sketch.range.lo, -quantum).floor(), scaled(sketch.range.hi, -quantum).ceil());
-        let real = Span { low: below as i64 - half, high: above as i64 + half };
+        let real = Span { low: (below as i64).saturating_sub(half), high: (above as i64).saturating_add(half) };
         let h = Span { low: steps[0].low.max(real.low), high: steps[0].high.min(real.high) };
         let h = if h.low <= h.high { h } else { steps[0] };
         steps[0] = h;
@@ -265,18 +297,24 @@ impl Fit<'_> {
     /// A piece whose values are all too small for the format, and none of them 0: half of the least number, which
     /// underflows.
     fn vanishing(&self, sketch: &Sketch) -> Option<Row> {
-        let Goal::Float { mant, lowest } = self.goal else { return None };
+        let Goal::Float { mant, lowest, underflows: true } = self.goal else { return None };
         if sketch.range.most() >= exp2(lowest - 1) || sketch.range.contains(0.0) {
             return None;
         }
         // As many bits as other rows have, so that it is no smaller than they are.
         let bits = mant as i32 + guard(self.degree);
+        let value = if sketch.range.lo > 0.0 { 1 << bits } else { -1 << bits };
+        Some(self.constant(value, lowest - 2 - bits))
+    }
+
+    /// A row of one value other than 0.
+    fn constant(&self, value: i64, quantum: i32) -> Row {
         let mut coef = [0; MAX_DEGREE + 1];
-        coef[0] = if sketch.range.lo > 0.0 { 1 << bits } else { -1 << bits };
+        coef[0] = value;
         let mut steps = [Span::of(0); MAX_DEGREE + 1];
-        steps[0] = Span::of(coef[0]);
-        let range = RowRange { h: Some(steps[0]), least: 1 << bits };
-        Some(Row { coef, quantum: lowest - 2 - bits, range, steps, error: 0.0 })
+        steps[0] = Span::of(value);
+        let range = RowRange { h: Some(steps[0]), least: value.abs() };
+        Row { coef, quantum, range, steps, error: 0.0 }
     }
 
     /// Coefficients of the places' powers, in quanta.

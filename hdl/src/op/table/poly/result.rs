@@ -73,6 +73,9 @@ impl Known {
     }
 
     pub fn bounds(&self, format: Format) -> Bounds {
+        if self.greatest == 0 {
+            return Bounds::floats(format, 0, 0, true);
+        }
         let field = (self.low + format.bias()).clamp(1, max_field(format) as i32);
         let zero = self.has_zero() || self.flags(format).contains(Flags::UNDERFLOW);
         Bounds::floats(format, (field as u64) << format.mant(), self.greatest, zero)

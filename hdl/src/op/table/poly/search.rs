@@ -4,7 +4,7 @@
 use super::coefficients::MAX_DEGREE;
 use super::fit::{ANY_QUANTUM, Fit, Goal, Line, Misfit, Piece, Sketch};
 use super::{Cell, RowRange, Span, Table, probe};
-use crate::number::real::Smooth;
+use crate::number::real::{Meter, Smooth};
 use crate::op::table::BLOCK_BITS;
 
 /// What a table may cost.
@@ -40,27 +40,14 @@ pub enum Failure {
     Costly,
 }
 
-/// Counts the work of a search in steps and not in seconds, so that it ends at the same place on every machine. A step is
-/// a piece that is looked at, for each coefficient of its polynomial.
-#[derive(Debug)]
-pub struct Meter {
-    spent: std::cell::Cell<u64>,
-    most: u64,
-}
+/// The work of looking at a piece, without that of the function, and of making a row.
+const LOOK: u64 = 200;
+const ROW: u64 = 1_500;
 
-impl Meter {
-    pub fn new(most: u64) -> Meter {
-        Meter { spent: std::cell::Cell::new(0), most }
-    }
-
-    pub fn spent(&self) -> u64 {
-        self.spent.get()
-    }
-
-    fn step(&self, degree: usize) -> Result<(), Failure> {
-        self.spent.set(self.spent.get() + degree as u64 + 1);
-        if self.spent.get() > self.most { Err(Failure::Costly) } else { Ok(()) }
-    }
+/// Books work, and ends a search that has taken too much.
+fn spend(meter: &Meter, work: u64) -> Result<(), Failure> {
+    meter.add(work);
+    if meter.is_over() { Err(Failure::Costly) } else { Ok(()) }
 }
 
 /// Pieces after which a search estimates how many there are in all. Nearly all tables are found in fewer.
@@ -87,16 +74,16 @@ struct Leaf {
 
 /// A table within the limits.
 pub fn search(p: &Problem, limits: Limits) -> Result<Table, Failure> {
-    search_metered(p, limits, &Meter::new(u64::MAX))
+    search_metered(p, limits, &Meter::endless())
 }
 
 /// The table that a search has found before, by its degree and cells; `None` where there is none of these.
 pub fn found_before(p: &Problem, limits: Limits, degree: usize, top: u32) -> Option<Table> {
-    let first = (p.bits > MAX_DIRECT) as usize;
+    let first = first_degree(p);
     if !(first..=MAX_DEGREE).contains(&degree) || top > MAX_TOP.min(p.bits) {
         return None;
     }
-    let leaves = leaves(p, degree, limits, &Meter::new(u64::MAX)).ok()?;
+    let leaves = leaves(p, degree, limits, &Meter::endless()).ok()?;
     if cost(p, degree, top, &leaves).1 > limits.blocks {
         return None;
     }
@@ -107,9 +94,7 @@ pub fn found_before(p: &Problem, limits: Limits, degree: usize, top: u32) -> Opt
 pub fn search_metered(p: &Problem, limits: Limits, meter: &Meter) -> Result<Table, Failure> {
     let mut best: Option<(u64, usize, u32)> = None;
     let mut failure = Failure::Large { at: 0.0, depth: 0 };
-    // A word for every argument of a long line would never fit.
-    let first = (p.bits > MAX_DIRECT) as usize;
-    for degree in first..=MAX_DEGREE {
+    for degree in first_degree(p)..=MAX_DEGREE {
         let leaves = match leaves(p, degree, limits, meter) {
             Ok(leaves) => leaves,
             Err(large @ Failure::Large { .. }) => {
@@ -119,6 +104,7 @@ pub fn search_metered(p: &Problem, limits: Limits, meter: &Meter) -> Result<Tabl
             Err(other) => return Err(other),
         };
         for top in 0..=MAX_TOP.min(p.bits) {
+            spend(meter, 4 * ((p.lines.len() << top) + leaves.len()) as u64)?;
             let (cost, blocks) = cost(p, degree, top, &leaves);
             if blocks <= limits.blocks && best.is_none_or(|b| cost < b.0) {
                 best = Some((cost, degree, top));
@@ -130,7 +116,18 @@ pub fn search_metered(p: &Problem, limits: Limits, meter: &Meter) -> Result<Tabl
     }
     let Some((_, degree, top)) = best else { return Err(failure) };
     let leaves = leaves(p, degree, limits, meter)?;
+    spend(meter, ROW * splits(p, top, &leaves).iter().map(|s| 1u64 << s).sum::<u64>())?;
     build(p, degree, top, &leaves).map_err(Failure::At)
+}
+
+/// The first degree that is tried: a word for every argument of a long line would never fit, but one for each line would.
+fn first_degree(p: &Problem) -> usize {
+    let fit = fit(p, 0);
+    let is_constant = |line: &Line| {
+        let whole = Piece { origin: 0, span_bits: p.bits, first: line.first, last: line.last };
+        sketched(&fit, line, &whole).is_ok()
+    };
+    (p.bits > MAX_DIRECT && !p.lines.iter().flatten().all(is_constant)) as usize
 }
 
 /// Where the shortest pieces are.
@@ -167,7 +164,7 @@ fn leaves(p: &Problem, degree: usize, limits: Limits, meter: &Meter) -> Result<V
         while let Some((depth, position)) = open.pop() {
             let Some(piece) = piece(p, line, depth, position) else { continue };
             looked += 1;
-            meter.step(degree)?;
+            spend(meter, LOOK)?;
             if looked == MANY {
                 let row = widths[..=degree].iter().sum::<u32>().max(1) as u64;
                 let room = (most as u64).min(limits.blocks * BLOCK_BITS / row);
@@ -231,7 +228,7 @@ fn around(p: &Problem, fit: &Fit, k: usize, place: u64, depth: u32, meter: &Mete
     let mut found = None;
     let mut depth = depth.min(p.bits);
     loop {
-        meter.step(fit.degree)?;
+        spend(meter, LOOK)?;
         let position = place >> (p.bits - depth);
         let Some(piece) = piece(p, line, depth, position) else { return Ok(found) };
         match sketched(fit, line, &piece) {

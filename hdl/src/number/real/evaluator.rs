@@ -1,0 +1,197 @@
+//! The evaluation of an expression: its numbers are converted once, and where it vanishes at 0 its expansion there gives the
+//! digits that its own formula loses.
+
+use super::enclosure::Enclosure;
+use super::expansion::Expansion;
+use super::jet::{Jet, MAX_ORDER};
+use super::work::{Part, Work};
+use super::{Call, Dd, Expr, Interval, Node, Smooth, Value};
+use num_traits::{One, Signed};
+use std::sync::OnceLock;
+
+/// A part that can be computed; arguments are indices of earlier parts.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    X,
+    Given(Value, Interval),
+    Call(Call, usize),
+    Add(usize, usize),
+    Sub(usize, usize),
+    Mul(usize, usize),
+    Div(usize, usize),
+    Power(usize, i64),
+    Raised(usize, usize),
+    Min(usize, usize),
+    Max(usize, usize),
+}
+
+/// An expression ready for evaluation.
+#[derive(Debug)]
+pub struct Evaluator {
+    steps: Vec<Step>,
+    pub work: Work,
+    expansion: OnceLock<Option<Expansion>>,
+}
+
+impl Evaluator {
+    pub fn new(expr: &Expr) -> Evaluator {
+        let mut work = Work::default();
+        let step = |node: &Node| {
+            let at = |k: &u32| *k as usize;
+            let (step, part) = match node {
+                Node::X => (Step::X, Part::Given),
+                Node::Pi => {
+                    let range = Interval::point(std::f64::consts::PI).outward();
+                    (Step::Given(Value::PI, range), Part::Given)
+                }
+                Node::Number(n) => {
+                    let d = Dd::from_exact(n);
+                    let held = n.denom().is_one() && n.abs().numer().bits() <= 53 || d.lo == 0.0;
+                    let point = Interval::point(d.hi);
+                    let range = if d.lo == 0.0 { point } else { point.outward() };
+                    (Step::Given(Value::nearest(d, held), range), Part::Given)
+                }
+                Node::Add(a, b) => (Step::Add(at(a), at(b)), Part::Sum),
+                Node::Sub(a, b) => (Step::Sub(at(a), at(b)), Part::Sum),
+                Node::Mul(a, b) => (Step::Mul(at(a), at(b)), Part::Product),
+                Node::Div(a, b) => (Step::Div(at(a), at(b)), Part::Quotient),
+                Node::Pow(a, b) => match expr.integer(*b) {
+                    Some(n) => {
+                        let products = 2 * (64 - n.unsigned_abs().leading_zeros()) as u64;
+                        (Step::Power(at(a), n), Part::Power(products + 1))
+                    }
+                    None => (Step::Raised(at(a), at(b)), Part::Raised),
+                },
+                Node::Min(a, b) => (Step::Min(at(a), at(b)), Part::Choice),
+                Node::Max(a, b) => (Step::Max(at(a), at(b)), Part::Choice),
+                Node::Call(call, a) => (Step::Call(*call, at(a)), Part::Call(*call)),
+            };
+            work.part(part);
+            step
+        };
+        let steps = expr.nodes.iter().map(step).collect();
+        Evaluator { steps, work, expansion: OnceLock::new() }
+    }
+
+    fn jet<N: Enclosure>(&self, x: N, order: usize) -> Jet<N> {
+        let mut jets: Vec<Jet<N>> = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            let of = |k: &usize| jets[*k];
+            let jet = match step {
+                Step::X => Jet::argument(x, order),
+                Step::Given(value, range) => Jet::constant(N::given(*value, *range), order),
+                Step::Add(a, b) => of(a) + of(b),
+                Step::Sub(a, b) => of(a) - of(b),
+                Step::Mul(a, b) if a == b => of(a).square(),
+                Step::Mul(a, b) => of(a) * of(b),
+                Step::Div(a, b) => of(a) / of(b),
+                Step::Power(a, n) if *n >= 0 => of(a).powi(*n as u32),
+                Step::Power(a, n) => Jet::constant(N::ONE, order) / of(a).powi(-n as u32),
+                Step::Raised(a, b) if of(a).c[0].is_positive() => (of(b) * of(a).log()).exp(),
+                Step::Raised(a, b) => Jet::kink(of(a).c[0].raised(of(b).c[0]), order),
+                Step::Min(a, b) => of(a).least(of(b)),
+                Step::Max(a, b) => -(-of(a)).least(-of(b)),
+                Step::Call(call, a) => of(a).call(*call),
+            };
+            jets.push(jet);
+        }
+        *jets.last().expect("an expression has a part")
+    }
+
+    /// The value by the formula alone.
+    fn direct(&self, x: Dd) -> Option<Value> {
+        let mut values: Vec<Value> = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            let of = |k: &usize| values[*k];
+            let value = match step {
+                Step::X => Value::exact(x),
+                Step::Given(value, _) => *value,
+                Step::Add(a, b) => of(a) + of(b),
+                Step::Sub(a, b) => of(a) - of(b),
+                Step::Mul(a, b) => of(a) * of(b),
+                Step::Div(a, b) => of(a).over(of(b))?,
+                Step::Power(a, n) if *n >= 0 => of(a).powi(*n as u32),
+                Step::Power(a, n) => Value::ONE.over(of(a).powi(-n as u32))?,
+                Step::Raised(a, b) => of(a).pow(of(b))?,
+                Step::Min(a, b) => of(a).least_of(of(b)),
+                Step::Max(a, b) => -(-of(a)).least_of(-of(b)),
+                Step::Call(call, a) => of(a).call(*call)?,
+            };
+            if !value.is_finite() {
+                return None;
+            }
+            values.push(value);
+        }
+        values.pop()
+    }
+
+    /// The expansion on an interval beside 0 on which the sign of the values is not known.
+    fn expansion_on(&self, x: Interval, values: Interval) -> Option<&Expansion> {
+        if values.contains(0.0) && Expansion::holds(x) { self.expansion() } else { None }
+    }
+
+    /// The expansion around 0, where the function is 0 there.
+    fn expansion(&self) -> Option<&Expansion> {
+        let jet = |x: Interval| self.jet(x, MAX_ORDER).c;
+        self.expansion.get_or_init(|| Expansion::of(self.jet(Value::ZERO, MAX_ORDER).c, jet)).as_ref()
+    }
+}
+
+impl Smooth for Evaluator {
+    fn value(&self, x: Dd) -> Option<Value> {
+        let direct = self.direct(x)?;
+        // Enough digits for every format.
+        const ENOUGH: f64 = 1.0 / (1u64 << 60) as f64;
+        if direct.error <= direct.value.hi.abs() * ENOUGH || x.hi.abs() > Expansion::REACH {
+            return Some(direct);
+        }
+        let expanded = self.expansion().and_then(|e| e.value(x));
+        Some(expanded.filter(|e| e.error < direct.error).unwrap_or(direct))
+    }
+
+    fn range(&self, x: Interval) -> Interval {
+        self.enclosed(x, 1).0
+    }
+
+    fn coefficients(&self, x: Interval, order: usize) -> [Interval; MAX_ORDER + 1] {
+        let mut c = self.jet(x, order).c;
+        if let Some(e) = self.expansion_on(x, c[0]) {
+            for (k, c) in c.iter_mut().enumerate().take(order + 1).filter(|(_, c)| c.contains(0.0)) {
+                *c = c.meet(e.coefficient(x, k));
+            }
+        }
+        c
+    }
+
+    fn enclosed(&self, x: Interval, order: usize) -> (Interval, [Interval; MAX_ORDER + 1]) {
+        let c = self.coefficients(x, order);
+        let (direct, slope) = (c[0], c[1]);
+        let at = |p: f64| self.jet(Interval::point(p), 0).c[0];
+        let range = if !slope.is_finite() {
+            direct
+        } else if slope.lo >= 0.0 || slope.hi <= 0.0 {
+            // By the ends, where the function is monotone.
+            direct.meet(at(x.lo).hull(at(x.hi)))
+        } else {
+            // By the mean value.
+            let middle = x.lo + (x.hi - x.lo) / 2.0;
+            let reach = (x.hi - middle).max(middle - x.lo).next_up();
+            direct.meet(at(middle) + slope * Interval::new(-reach, reach))
+        };
+        (range, c)
+    }
+}
+
+impl Smooth for Expr {
+    fn value(&self, x: Dd) -> Option<Value> {
+        Evaluator::new(self).value(x)
+    }
+
+    fn range(&self, x: Interval) -> Interval {
+        Evaluator::new(self).range(x)
+    }
+
+    fn coefficients(&self, x: Interval, order: usize) -> [Interval; MAX_ORDER + 1] {
+        Evaluator::new(self).coefficients(x, order)
+    }
+}
