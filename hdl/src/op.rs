@@ -40,6 +40,7 @@ pub use pieces::power::MAX_NUMERATOR;
 pub use pieces::scale::MOST_PLACES;
 use std::fmt::{Debug, Formatter};
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 use std::sync::LazyLock;
 
 /// Every operator, room by room.
@@ -80,7 +81,7 @@ impl Debug for dyn Operator {
 }
 
 /// Compile-time numbers of one use of an operator. Unused ones stay at their default.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Attrs {
     /// The format to cast to.
     pub to: Option<Format>,
@@ -91,7 +92,7 @@ pub struct Attrs {
     /// How the result is rounded; always the default where the operator does not round.
     pub round: Rounding,
     /// A function of the user's.
-    pub function: Option<&'static table::func::Function>,
+    pub function: Option<Arc<table::func::Function>>,
 }
 
 /// One use of an operator: the formats around it, its attributes, and what is known of its arguments.
@@ -326,7 +327,7 @@ pub fn module_name(op: &dyn Operator, inst: &Inst) -> String {
     if inst.truncates() {
         name += "_t";
     }
-    if let Some(function) = inst.attrs.function {
+    if let Some(function) = &inst.attrs.function {
         name += &format!("_f{:016x}", function.digest());
     }
     if inst.nonneg != 0 {

@@ -94,7 +94,7 @@ struct Checker<'a> {
     /// Where the outermost block around the statement begins.
     block_start: usize,
     /// The functions that have been fitted, and the work of that.
-    fitted: HashSet<(hdl::Format, &'static str)>,
+    fitted: HashSet<(hdl::Format, String)>,
     fit_work: u64,
 }
 

@@ -190,7 +190,7 @@ impl Graph {
                 NodeKind::Op { op, inst, args } => {
                     let args: String = args.iter().map(|a| format!(" %{}", a.0)).collect();
                     let cut = if inst.truncates() { " t" } else { "" };
-                    let function = inst.attrs.function.map_or(String::new(), |f| format!(" {}", f.text));
+                    let function = inst.attrs.function.as_ref().map_or(String::new(), |f| format!(" {}", f.text));
                     format!("{} {}{args} {} {}{cut}{function}", node.format, op.name(), inst.attrs.n, inst.attrs.d)
                 }
             };
@@ -280,7 +280,7 @@ impl fmt::Display for Graph {
                     if inst.truncates() {
                         write!(f, " truncate")?;
                     }
-                    if let Some(function) = inst.attrs.function {
+                    if let Some(function) = &inst.attrs.function {
                         write!(f, " [{}]", function.text)?;
                     }
                     if inst.nonneg != 0 {

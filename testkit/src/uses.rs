@@ -12,6 +12,7 @@ use hdl::op::table::func::Function;
 use hdl::op::{Attrs, Inst, Operator};
 use hdl::{Bounds, Format, Rounding};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Every width at which words, halves and signs meet; points at both ends; floats of few and many bits on either side of the
 /// point; logs from the smallest to the largest.
@@ -74,7 +75,7 @@ pub fn plain_uses(op: &dyn Operator) -> Vec<Inst> {
             let mut probes = Vec::new();
             for attrs in attributes(*f, &all) {
                 for round in [Rounding::Nearest, Rounding::Truncate] {
-                    let Ok(inst) = Inst::new(op, &args, Attrs { round, ..attrs }) else { continue };
+                    let Ok(inst) = Inst::new(op, &args, Attrs { round, ..attrs.clone() }) else { continue };
                     if probes.is_empty() {
                         let rows = rows(&inst, PROBES, &mut Random::new(3));
                         probes = rows.iter().step_by((rows.len() / PROBES).max(1)).cloned().collect();
@@ -122,7 +123,7 @@ fn attributes(f: Format, all: &[Format]) -> Vec<Attrs> {
 }
 
 /// 1/x, and x - x^3, which has a zero, both signs and a turn.
-fn functions() -> [&'static Function; 2] {
+fn functions() -> [Arc<Function>; 2] {
     let number = |text| parse_decimal(text).expect("a number");
     let mut inverse = Expr::default();
     let (x, one) = (inverse.push(Node::X), inverse.push(Node::Number(number("1"))));
@@ -193,7 +194,7 @@ fn some_bounds(f: Format, random: &mut Random) -> Bounds {
 pub fn describe(op: &dyn Operator, inst: &Inst) -> String {
     let args: Vec<String> = inst.args.iter().map(|f| f.to_string()).collect();
     let mut text = format!("`{}` ({}): {} -> {}", op.name(), hdl::op::source(op), args.join(", "), inst.result);
-    let Attrs { n, d, round, function, .. } = inst.attrs;
+    let Attrs { n, d, round, function, .. } = inst.attrs.clone();
     if (n, d) != (0, 0) {
         text += &format!(", n = {n}, d = {d}");
     }

@@ -119,7 +119,7 @@ fn expected(name: &str, inst: &Inst, args: &[u64]) -> Option<(u64, Flags)> {
 fn check(name: &str, inst: &Inst, args: &[u64]) {
     check_one(name, inst, args);
     if operator(name).unwrap().rounds() {
-        let attrs = Attrs { round: Rounding::Truncate, ..inst.attrs };
+        let attrs = Attrs { round: Rounding::Truncate, ..inst.attrs.clone() };
         check_one(name, &Inst { attrs, ..inst.clone() }, args);
     }
 }

@@ -115,7 +115,7 @@ fn instance(name: &str, args: &[Format], attrs: Attrs) -> Inst {
 /// Both ways of rounding.
 fn check(name: &str, inst: &Inst, args: &[u64]) {
     check_one(name, inst, args);
-    let attrs = Attrs { round: Rounding::Truncate, ..inst.attrs };
+    let attrs = Attrs { round: Rounding::Truncate, ..inst.attrs.clone() };
     if operator(name).expect("registered").rounds() {
         check_one(name, &Inst { attrs, ..inst.clone() }, args);
     }

@@ -116,17 +116,17 @@ impl<'a> Checker<'a> {
             return Value::Error;
         };
         let function = Function::new(expr, lo, hi);
-        if !self.may_fit(typed.format, function, span) {
+        if !self.may_fit(typed.format, &function, span) {
             return Value::Error;
         }
-        match prepared(typed.format, function) {
+        match prepared(typed.format, &function) {
             Ok(p) => {
                 self.warn_of_floor(p, self.span(args[1].1));
-                self.each(operator, &[&typed], Attrs { function: Some(function), ..Attrs::default() }, span)
+                self.each(operator, &[&typed], Attrs { function: Some(function.clone()), ..Attrs::default() }, span)
             }
             Err(failure) => {
                 let interval = self.span(args[2].1).to(self.span(args[3].1));
-                self.no_table(failure, typed.format, function, self.span(args[1].1), interval);
+                self.no_table(failure, typed.format, &function, self.span(args[1].1), interval);
                 Value::Error
             }
         }
@@ -134,12 +134,13 @@ impl<'a> Checker<'a> {
 
     /// Whether the file's functions have not taken too much work yet; this one's is booked. It counts the same whether a
     /// table is made now or was kept, so that a kernel compiles everywhere or nowhere.
-    fn may_fit(&mut self, format: Format, function: &'static Function, span: Span) -> bool {
-        if self.fitted.contains(&(format, function.text.as_str())) {
+    fn may_fit(&mut self, format: Format, function: &Function, span: Span) -> bool {
+        let key = (format, function.text.clone());
+        if self.fitted.contains(&key) {
             return true;
         }
         if self.fit_work > FILE_WORK {
-            if self.fitted.insert((Format::Int { width: 1, signed: false }, "")) {
+            if self.fitted.insert((Format::Int { width: 1, signed: false }, String::new())) {
                 let message = "the functions of this file take too long to fit";
                 let error =
                     Diagnostic::error(codes::FUNCTION_WORK, message, span, "this one and later ones are not fitted");
@@ -147,7 +148,7 @@ impl<'a> Checker<'a> {
             }
             return false;
         }
-        self.fitted.insert((format, function.text.as_str()));
+        self.fitted.insert(key);
         self.fit_work += work(format, function);
         true
     }

@@ -161,7 +161,7 @@ impl<'a> Checker<'a> {
         let mut nodes = Vec::with_capacity(dims.elements());
         for k in 0..dims.elements() {
             let element: Vec<NodeId> = args.iter().map(|a| a.node(k)).collect();
-            match self.builder.op(op, &element, attrs, span) {
+            match self.builder.op(op, &element, attrs.clone(), span) {
                 Ok(node) => nodes.push(node),
                 Err(why) => {
                     let message = format!("this operation is not possible: {why}");

@@ -34,7 +34,7 @@ pub fn simplify(graph: &Graph) -> Graph {
         place.push(match &node.kind {
             NodeKind::Op { op, inst, args } => {
                 let args = args.iter().map(|a| place[a.0 as usize]).collect();
-                walk.op(*op, inst.attrs, args)
+                walk.op(*op, inst.attrs.clone(), args)
             }
             kind => walk.add(kind.clone(), node.format),
         });
@@ -127,7 +127,7 @@ impl Walk {
             NodeKind::Pin { pin, element } => (Key::Pin(*pin, *element), true),
             NodeKind::Const { bits } => (Key::Const(format, *bits), true),
             NodeKind::Op { op, inst, args } => (
-                Key::Op(*op, inst.attrs, args.clone()),
+                Key::Op(*op, inst.attrs.clone(), args.clone()),
                 op.flags(inst).is_empty() && args.iter().all(|a| self.silent[a.0 as usize]),
             ),
         };
@@ -161,9 +161,9 @@ impl Walk {
     }
 
     /// Operator, attributes and arguments of a node.
-    fn parts(&self, id: NodeId) -> Option<(&'static dyn Operator, Attrs, &[NodeId])> {
+    fn parts(&self, id: NodeId) -> Option<(&'static dyn Operator, &Attrs, &[NodeId])> {
         match &self.nodes[id.0 as usize].kind {
-            NodeKind::Op { op, inst, args } => Some((*op, inst.attrs, args)),
+            NodeKind::Op { op, inst, args } => Some((*op, &inst.attrs, args)),
             _ => None,
         }
     }

@@ -175,7 +175,7 @@ fn row(built: &Built, lines: &Lines, k: usize) -> Row {
             if inst.truncates() {
                 what += ", toward zero";
             }
-            if let Some(function) = inst.attrs.function {
+            if let Some(function) = &inst.attrs.function {
                 let _ = write!(what, ", {}", function.text);
             }
             if inst.nonneg != 0 {
@@ -244,7 +244,7 @@ pub fn tables(graph: &Graph) -> Vec<TableRow> {
         if inst.attrs.n != 0 || inst.attrs.d != 0 {
             let _ = write!(formats, ", n = {}, d = {}", inst.attrs.n, inst.attrs.d);
         }
-        if let Some(function) = inst.attrs.function {
+        if let Some(function) = &inst.attrs.function {
             let _ = write!(formats, ", {}", function.text);
         }
         match rows.iter_mut().find(|r| r.operator == op.name() && r.formats == formats) {

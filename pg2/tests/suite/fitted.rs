@@ -9,20 +9,38 @@ use hdl::number::real::{Expr, Node};
 use hdl::op::table::func::{Function, MOST_WORK, work};
 use pg2::backend::build::build;
 use pg2::report::explain::explain;
+use std::sync::Arc;
 use testkit::Random;
 
 /// Formats in which tables are found soon, and the others.
 const NARROW: &[&str] = &[
-    "float4.1", "float6.3", "float9.4", "float12.6", "fixed1.1", "fixed8.8", "fixed12.8", "ufixed8.5", "ufixed12.3",
+    "float4.1",
+    "float6.3",
+    "float9.4",
+    "float12.6",
+    "fixed1.1",
+    "fixed8.8",
+    "fixed12.8",
+    "ufixed8.5",
+    "ufixed12.3",
     "fixed12.0",
 ];
 const WIDE: &[&str] = &[
-    "float18.9", "float25.16", "float32.23", "float35.23", "fixed16.10", "fixed32.24", "fixed32.0", "ufixed32.32",
+    "float18.9",
+    "float25.16",
+    "float32.23",
+    "float35.23",
+    "fixed16.10",
+    "fixed32.24",
+    "fixed32.0",
+    "ufixed32.32",
     "ufixed16.14",
 ];
 const NUMBERS: &[&str] = &["0", "1", "2", "0.5", "10", "100", "1e6", "1e-6", "3.7", "1e18", "0.3", "1.0009765625"];
-const ENDS: &[&str] =
-    &["-100", "-3", "-1", "-0.001", "0", "1e-30", "1e-6", "0.001", "0.1", "0.25", "0.5", "1", "1.001", "2", "16", "100", "1e9"];
+const ENDS: &[&str] = &[
+    "-100", "-3", "-1", "-0.001", "0", "1e-30", "1e-6", "0.001", "0.1", "0.25", "0.5", "1", "1.001", "2", "16", "100",
+    "1e9",
+];
 const SYMBOLS: &[&str] = &["+", "-", "*", "/"];
 const PAIRS: &[&str] = &["min", "max", "pow"];
 
@@ -139,7 +157,7 @@ impl Case {
     }
 
     /// The same for the search itself.
-    fn function(&self) -> &'static Function {
+    fn function(&self) -> Arc<Function> {
         let mut e = Expr::default();
         let mut stack: Vec<u32> = Vec::new();
         for word in &self.words {
@@ -168,7 +186,7 @@ impl Case {
 
     fn work(&self) -> u64 {
         let format: Format = self.format.parse().expect("a format");
-        work(format, self.function())
+        work(format, &self.function())
     }
 
     /// Compiles, explains and builds it; gives the codes of what is said.

@@ -8,6 +8,7 @@ use hdl::op::table::func::Function;
 use hdl::op::{Attrs, Inst, Operator, hardware, operator};
 use hdl::{Bounds, Format};
 use sim::bench::MultiBench;
+use std::sync::Arc;
 use testkit::Random;
 
 const SEED: u64 = 0x66756e63;
@@ -26,7 +27,7 @@ fn number(text: &str) -> Exact {
 }
 
 /// A call on the argument, or its reciprocal where no call is given.
-fn function(call: Option<Call>, (lo, hi): (&str, &str)) -> &'static Function {
+fn function(call: Option<Call>, (lo, hi): (&str, &str)) -> Arc<Function> {
     let mut e = Expr::default();
     let x = e.push(Node::X);
     match call {
@@ -44,7 +45,7 @@ fn uses(all: bool) -> Vec<(&'static dyn Operator, Inst)> {
     let mut list = Vec::new();
     // The tables of most uses take Verilator long. Here each function meets a part of the formats.
     let taken = |format: usize, function: usize, of: usize| all || (format + function).is_multiple_of(of);
-    let mut add = |name: &str, format: &str, function: Option<&'static Function>, bounds: bool| {
+    let mut add = |name: &str, format: &str, function: Option<Arc<Function>>, bounds: bool| {
         let format: Format = format.parse().expect("a format");
         let attrs = Attrs { function, ..Attrs::default() };
         let inst = Inst::new(op(name), &[format], attrs).expect("a function");
@@ -150,7 +151,7 @@ fn equal_their_bits(uses: &[(&'static dyn Operator, Inst)], cycles: usize) {
             if !declared.is_empty() {
                 expected.push(declared.iter().enumerate().map(|(b, f)| (flags.contains(f) as u64) << b).sum());
             }
-            let function = inst.attrs.function.map_or("", |f| &f.text);
+            let function = inst.attrs.function.as_ref().map_or("", |f| &f.text);
             assert_eq!(*y, expected, "{} {function} {} {:#x}, bounds {:?}", op.name(), inst.result, x[0], inst.bounds);
         }
         if made[k].latency > 0 {
@@ -163,12 +164,12 @@ fn equal_their_bits(uses: &[(&'static dyn Operator, Inst)], cycles: usize) {
             }
             // Within bounds there may be a single result: in a narrow format, or on one side of the interval.
             if rows.len() < 2 {
-                let function = inst.attrs.function.map_or("", |f| &f.text);
+                let function = inst.attrs.function.as_ref().map_or("", |f| &f.text);
                 assert!(!inst.bounds.is_empty(), "{} {function} {} never changes", op.name(), inst.result);
                 continue;
             }
             let rows: Vec<Vec<u64>> = rows.iter().map(|row| row.0.clone()).collect();
-            let function = inst.attrs.function.map_or("", |f| &f.text);
+            let function = inst.attrs.function.as_ref().map_or("", |f| &f.text);
             let what = format!("{} {function} {}", op.name(), inst.result);
             assert_eq!(bench.measured_latency(k, &rows), Ok(made[k].latency), "{what}");
         }

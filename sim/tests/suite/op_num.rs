@@ -137,7 +137,7 @@ fn casts() -> Vec<Use> {
 
 /// Every use, and those of operators that round once more, toward zero.
 fn both_roundings(mut uses: Vec<Use>) -> Vec<Use> {
-    let cut = |u: &Use| (u.0, Inst { attrs: Attrs { round: Rounding::Truncate, ..u.1.attrs }, ..u.1.clone() });
+    let cut = |u: &Use| (u.0, Inst { attrs: Attrs { round: Rounding::Truncate, ..u.1.attrs.clone() }, ..u.1.clone() });
     let more: Vec<Use> = uses.iter().filter(|u| u.0.rounds()).map(cut).collect();
     uses.extend(more);
     uses

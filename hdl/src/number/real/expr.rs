@@ -128,7 +128,6 @@ impl Expr {
         }
         texts.pop().unwrap_or_default()
     }
-
 }
 
 /// The canonical text: nested calls.

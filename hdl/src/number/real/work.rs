@@ -58,8 +58,11 @@ pub struct Metered<'a> {
 
 impl Smooth for Metered<'_> {
     fn value(&self, x: Dd) -> Option<Value> {
+        if self.meter.is_over() {
+            return None;
+        }
         self.meter.add(self.f.work.value);
-        if self.meter.is_over() { None } else { self.f.value(x) }
+        self.f.value(x)
     }
 
     fn range(&self, x: Interval) -> Interval {
@@ -67,15 +70,20 @@ impl Smooth for Metered<'_> {
     }
 
     fn enclosed(&self, x: Interval, order: usize) -> (Interval, [Interval; MAX_ORDER + 1]) {
+        if self.meter.is_over() {
+            return (Interval::WHOLE, [Interval::WHOLE; MAX_ORDER + 1]);
+        }
         // The coefficients, and values at two ends, which take half as long each.
         self.meter.add(self.f.work.jet[order] + self.f.work.jet[0]);
-        let unknown = (Interval::WHOLE, [Interval::WHOLE; MAX_ORDER + 1]);
-        if self.meter.is_over() { unknown } else { self.f.enclosed(x, order) }
+        self.f.enclosed(x, order)
     }
 
     fn coefficients(&self, x: Interval, order: usize) -> [Interval; MAX_ORDER + 1] {
+        if self.meter.is_over() {
+            return [Interval::WHOLE; MAX_ORDER + 1];
+        }
         self.meter.add(self.f.work.jet[order]);
-        if self.meter.is_over() { [Interval::WHOLE; MAX_ORDER + 1] } else { self.f.coefficients(x, order) }
+        self.f.coefficients(x, order)
     }
 }
 
@@ -135,7 +143,7 @@ fn weight(part: Part) -> (u64, u64, u64) {
             Call::Sin | Call::Cos | Call::Tan => (2_900, 6_000, 2),
             Call::Atan => (1_500, 3_000, 3),
             Call::Sinh | Call::Cosh => (4_500, 9_000, 2),
-            Call::Tanh => (4_500, 18_000, 5),
+            Call::Tanh => (3_500, 13_000, 5),
             Call::Erf | Call::Erfc => (8_000, 17_000, 3),
         },
     }

@@ -121,7 +121,7 @@ impl Operator for Tofix {
         }
         // Minus one and zero are what remains of the two-bit result.
         let to = Format::Fixed { width: 2, frac: inst.result.frac().expect("an int or fixed") as u8, signed: true };
-        let wider = Inst { result: to, attrs: Attrs { to: Some(to), ..inst.attrs }, ..inst.clone() };
+        let wider = Inst { result: to, attrs: Attrs { to: Some(to), ..inst.attrs.clone() }, ..inst.clone() };
         let (q, _) = convert(&wider, c, args[0], None);
         let bit = field(c, "bit", q, 1, 1);
         let saturates = !self.flags(inst).is_empty();

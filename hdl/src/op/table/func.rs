@@ -7,6 +7,7 @@ mod domain;
 mod hardware;
 mod kept;
 mod prepared;
+mod recent;
 #[cfg(test)]
 pub(super) mod tests;
 
@@ -25,11 +26,11 @@ use crate::op::table::poly::c_text;
 use crate::op::table::{MAX_MANT, MAX_WIDTH};
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
-use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock};
+use prepared::Tables;
+use std::sync::Arc;
 
-/// An expression on an interval. There is one of each kind in a process, so that it is told from others by its text.
-#[derive(Debug)]
+/// An expression on an interval, and the tables that were found for it, which live as long as it does. While it is in use,
+/// there is one with its text in a process.
 pub struct Function {
     pub expr: Expr,
     pub lo: Exact,
@@ -39,6 +40,13 @@ pub struct Function {
     ends: (f64, f64),
     /// The canonical text.
     pub text: String,
+    tables: Tables,
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 impl PartialEq for Function {
@@ -56,17 +64,17 @@ impl std::hash::Hash for Function {
 }
 
 impl Function {
-    /// The one function of this expression and interval, kept for the life of the process.
-    pub fn new(expr: Expr, lo: Exact, hi: Exact) -> &'static Function {
-        static ALL: OnceLock<Mutex<HashMap<String, &'static Function>>> = OnceLock::new();
+    /// The function of this expression and interval: the one that is in use, or that was made not long ago.
+    pub fn new(expr: Expr, lo: Exact, hi: Exact) -> Arc<Function> {
         let text = format!("{expr} on {lo}..{hi}");
-        let mut all = ALL.get_or_init(Mutex::default).lock().expect("no holder of the lock panics");
+        recent::function(&text, || Function::made(expr, lo, hi, text.clone()))
+    }
+
+    fn made(expr: Expr, lo: Exact, hi: Exact, text: String) -> Function {
         let end = |x: &Exact| to_bits(DOUBLE, x).map_or(f64::INFINITY, |(bits, _)| f64::from_bits(bits));
         let ends = (end(&lo).min(f64::MAX), end(&hi).min(f64::MAX));
-        all.entry(text.clone()).or_insert_with(|| {
-            let evaluator = Evaluator::new(&expr);
-            Box::leak(Box::new(Function { expr, lo, hi, evaluator, ends, text }))
-        })
+        let evaluator = Evaluator::new(&expr);
+        Function { expr, lo, hi, evaluator, ends, text, tables: Tables::default() }
     }
 
     /// A hash of the text, for names that stay the same.
@@ -77,10 +85,14 @@ impl Function {
 
 pub struct Func;
 
+/// The function of a use.
+fn function_of(inst: &Inst) -> &Function {
+    inst.attrs.function.as_ref().expect("a use of `func` has a function")
+}
+
 /// The tables of a use.
-fn of(inst: &Inst) -> &'static Prepared {
-    let function = inst.attrs.function.expect("a use of `func` has a function");
-    prepared(inst.result, function).expect("`result` has found the table")
+fn of(inst: &Inst) -> &Prepared {
+    prepared(inst.result, function_of(inst)).expect("`result` has found the table")
 }
 
 /// The format that functions of one argument have, or what is wrong.
@@ -108,7 +120,7 @@ impl Operator for Func {
 
     fn result(&self, args: &[Format], attrs: &Attrs) -> Result<Format, String> {
         let format = one_argument("func", args)?;
-        let function = attrs.function.ok_or("`func` needs a function")?;
+        let function = attrs.function.as_ref().ok_or("`func` needs a function")?;
         prepared(format, function)
             .map(|_| format)
             .map_err(|e| format!("`func` has no table for {}: {e:?}", function.text))
@@ -138,7 +150,7 @@ impl Operator for Func {
     }
 
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
-        let function = inst.attrs.function.expect("a use of `func` has a function");
+        let function = function_of(inst);
         let x = args[0].f64();
         let inside = x.max(function.ends.0).min(function.ends.1);
         let (value, flags) = Real::defined(function.evaluator.value(Dd::from(inside)).map(|v| v.value.hi));
@@ -146,13 +158,13 @@ impl Operator for Func {
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
-        let p = of(inst);
+        let (p, function) = (of(inst), function_of(inst));
         let (lo, hi) = p.domain.ends;
         match inst.result.frac() {
-            None => p.function.expr.c_text(&format!("fmin(fmax((double){}, {lo:?}), {hi:?})", args[0])),
+            None => function.expr.c_text(&format!("fmin(fmax((double){}, {lo:?}), {hi:?})", args[0])),
             Some(frac) => {
                 let x = format!("fmin(fmax((double){} * 0x1p-{frac}, {lo:?}), {hi:?})", args[0]);
-                let whole = format!("rint({} * 0x1p{frac})", p.function.expr.c_text(&x));
+                let whole = format!("rint({} * 0x1p{frac})", function.expr.c_text(&x));
                 crate::op::pieces::parts::c_saturated(inst.result, &whole)
             }
         }

@@ -56,7 +56,7 @@ fn wrong(op: &dyn Operator, inst: &Inst, row: &[u64]) -> Option<String> {
 fn has_ends(inst: &Inst) -> bool {
     let value = |f: Format, x| to_bits(f, x).map(|(bits, _)| f.to_f64(bits)).ok();
     let held = |x| value(inst.args[0], x) == value(DOUBLE, x);
-    inst.attrs.function.is_none_or(|function| held(&function.lo) && held(&function.hi))
+    inst.attrs.function.as_ref().is_none_or(|function| held(&function.lo) && held(&function.hi))
 }
 
 #[test]

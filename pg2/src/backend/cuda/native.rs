@@ -198,7 +198,7 @@ pub(super) fn in_formats(inst: &Inst, real: Format) -> Inst {
         Format::Log { .. } => wide_log(),
         _ => format,
     };
-    let attrs = hdl::op::Attrs { to: inst.attrs.to.map(of), ..inst.attrs };
+    let attrs = hdl::op::Attrs { to: inst.attrs.to.map(of), ..inst.attrs.clone() };
     let args = inst.args.iter().copied().map(of).collect();
     Inst { args, attrs, result: of(inst.result), nonneg: 0, bounds: Vec::new(), same: false }
 }

@@ -249,7 +249,7 @@ impl<'a> Lines<'a> {
         let real = self.real.format();
         let inst = Inst {
             args: vec![real; args.len()],
-            attrs: Attrs { to: None, ..inst.attrs },
+            attrs: Attrs { to: None, ..inst.attrs.clone() },
             result: real,
             ..in_formats(inst, real)
         };

@@ -40,7 +40,7 @@ pub(super) fn rewrite(w: &Walk, op: Op, inst: &Inst, args: &[NodeId]) -> Option<
 fn stated(w: &Walk, op: Op, inst: &Inst, args: &[NodeId]) -> Option<Rule> {
     if let [a] = *args
         && let (Some(twice), Some((inner, attrs, inner_args))) = (op.twice(), w.parts(a))
-        && (inner, attrs, w.format(inner_args[0])) == (op, inst.attrs, inst.result)
+        && (inner, attrs, w.format(inner_args[0])) == (op, &inst.attrs, inst.result)
     {
         return Some(Rule::Same(if twice == Twice::Same { a } else { inner_args[0] }));
     }

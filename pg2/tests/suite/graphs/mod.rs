@@ -146,7 +146,7 @@ pub fn random(seed: u64, size: usize) -> Graph {
             Attrs { n: few, d: 1 + r.below(2), ..Attrs::default() },
         ];
         let round = if r.below(2) == 0 { Rounding::Nearest } else { Rounding::Truncate };
-        let _ = b.try_op(op, &args, Attrs { round, ..choices[r.below(choices.len())] });
+        let _ = b.try_op(op, &args, Attrs { round, ..choices[r.below(choices.len())].clone() });
     }
     let outputs = 1 + r.below(4);
     for k in 0..outputs {
@@ -192,7 +192,7 @@ pub fn random_choices(seed: u64, size: usize) -> Graph {
             Attrs { n: few, ..Attrs::default() },
             Attrs { n: few, d: 1 + r.below(2), ..Attrs::default() },
         ];
-        let _ = b.try_op(operator(name).expect("a known operator"), &args, attrs[r.below(attrs.len())]);
+        let _ = b.try_op(operator(name).expect("a known operator"), &args, attrs[r.below(attrs.len())].clone());
     }
     for k in 0..1 + r.below(3) {
         let last = b.0.nodes.len();

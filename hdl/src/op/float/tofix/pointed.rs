@@ -21,7 +21,7 @@ pub fn pointed(inst: &Inst, clock: Clock) -> Option<Circuit> {
         return None;
     }
     let whole = Format::Int { width: width as u8, signed };
-    let attrs = Attrs { to: Some(whole), ..inst.attrs };
+    let attrs = Attrs { to: Some(whole), ..inst.attrs.clone() };
     let general = Inst { args: vec![from], attrs, result: whole, nonneg: 0, bounds: Vec::new(), same: false };
     let mut c = Circuit::new(clock);
     let x = c.input("a", from.width());

@@ -6,12 +6,12 @@ use super::kept::{self, Found, Store};
 use crate::number::real::{Dd, Interval, Meter, Metered, Smooth, exp2, log2};
 use crate::op::ctext::{CText, CType, CVar, I32, U32, floats};
 use crate::op::int::xcast::Xcast;
-use crate::op::table::once::Once;
 use crate::op::table::poly::result::{Known, to_float};
 use crate::op::table::poly::search::{Failure as SearchFailure, Problem, found_before, search_metered};
 use crate::op::table::poly::{Goal, Limits, Misfit, Table};
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
+use std::sync::OnceLock;
 
 /// What the table of every result's own last place may cost, and one of which small results are less exact.
 const FULL: Limits = Limits { blocks: 16, pieces: 12_000 };
@@ -43,7 +43,6 @@ pub const MOST_WORK: u64 = 1_000_000_000;
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub format: Format,
-    pub function: &'static Function,
     pub domain: Domain,
     pub lines: Lines,
     pub table: Table,
@@ -60,7 +59,7 @@ pub struct Prepared {
 impl Prepared {
     /// Searches the table, with at most so much work, or takes the one that was found before. Gives the work of the search,
     /// too.
-    fn new(format: Format, function: &'static Function, store: Option<&dyn Store>, most: u64) -> Made {
+    fn new(format: Format, function: &Function, store: Option<&dyn Store>, most: u64) -> Made {
         let key = kept::key(format, function);
         let before = store.and_then(|s| Found::read(&s.load(&key)?, &key));
         if let Some(found) = before
@@ -80,7 +79,7 @@ impl Prepared {
     }
 
     /// The table that a search has found before; `None` where the record does not lead to one.
-    fn again(format: Format, function: &'static Function, found: &Found) -> Option<Prepared> {
+    fn again(format: Format, function: &Function, found: &Found) -> Option<Prepared> {
         let domain = Domain::new(format, &function.lo, &function.hi)?;
         let goal = match (format.frac(), found.floor) {
             (None, floor) => float_goal(format, floor),
@@ -93,12 +92,12 @@ impl Prepared {
         let problem = Problem { f, goal, lines: &lines.lines, bits: lines.bits, argument: 0.0 };
         let table = found_before(&problem, limits, found.degree, found.top)?;
         Some(match format.is_float() {
-            true => Prepared::floats(format, function, domain, lines, table, found.floor),
-            false => Prepared::fixeds(format, function, domain, lines, table),
+            true => Prepared::floats(format, domain, lines, table, found.floor),
+            false => Prepared::fixeds(format, domain, lines, table),
         })
     }
 
-    fn search(format: Format, function: &'static Function, meter: &Meter) -> Result<Prepared, Failure> {
+    fn search(format: Format, function: &Function, meter: &Meter) -> Result<Prepared, Failure> {
         let domain = Domain::new(format, &function.lo, &function.hi).ok_or(Failure::Interval)?;
         let (f, mant) = (&Metered { f: &function.evaluator, meter }, format.mant());
         // The expansion at 0.
@@ -117,7 +116,7 @@ impl Prepared {
                 let found = meter.part(is_last, || attempt(f, &domain, float_goal(format, *floor), limits, meter));
                 match found.unwrap_or(Err(Failure::Costly)) {
                     Ok((lines, table)) => {
-                        return Ok(Prepared::floats(format, function, domain, lines, table, *floor));
+                        return Ok(Prepared::floats(format, domain, lines, table, *floor));
                     }
                     Err(failure @ Failure::Undefined(_)) => return Err(failure),
                     Err(failure) => failures.push(failure),
@@ -127,23 +126,16 @@ impl Prepared {
             return Err(if is_costly { Failure::Costly } else { failures.pop().expect("there is an attempt") });
         };
         let (lines, table) = attempt(f, &domain, fixed_goal(format, frac), WIDE, meter)?;
-        Ok(Prepared::fixeds(format, function, domain, lines, table))
+        Ok(Prepared::fixeds(format, domain, lines, table))
     }
 
-    fn floats(
-        format: Format,
-        function: &'static Function,
-        domain: Domain,
-        lines: Lines,
-        table: Table,
-        floor: Option<i32>,
-    ) -> Prepared {
+    fn floats(format: Format, domain: Domain, lines: Lines, table: Table, floor: Option<i32>) -> Prepared {
         let known = Known::of(&table, format);
         let (flags, bounds) = (known.flags(format), known.bounds(format));
-        Prepared { format, function, domain, lines, table, floor, known: Some(known), flags, bounds, cast: None }
+        Prepared { format, domain, lines, table, floor, known: Some(known), flags, bounds, cast: None }
     }
 
-    fn fixeds(format: Format, function: &'static Function, domain: Domain, lines: Lines, table: Table) -> Prepared {
+    fn fixeds(format: Format, domain: Domain, lines: Lines, table: Table) -> Prepared {
         let span = table.span();
         let frac = -table.quanta().0 as u32;
         // As wide as its span, and as its fraction, which a format holds whole.
@@ -154,7 +146,7 @@ impl Prepared {
         let ends = [span.low, span.high].map(|h| Xcast.bits(&cast, &[h as u64 & from.mask()]));
         let flags = ends[0].1 | ends[1].1;
         let bounds = Bounds::ints(format.to_int(ends[0].0), format.to_int(ends[1].0));
-        Prepared { format, function, domain, lines, table, floor: None, known: None, flags, bounds, cast: Some(cast) }
+        Prepared { format, domain, lines, table, floor: None, known: None, flags, bounds, cast: Some(cast) }
     }
 
     /// The line and the fraction of an argument inside.
@@ -243,21 +235,40 @@ fn top(f: &dyn Smooth, domain: &Domain) -> i32 {
 }
 
 /// The tables of a function in a float or fixed format.
-pub fn prepared(format: Format, function: &'static Function) -> Result<&'static Prepared, &'static Failure> {
-    made(format, function).0.as_ref()
+pub fn prepared(format: Format, function: &Function) -> Result<&Prepared, &Failure> {
+    function.tables.get(format, function).0.as_ref()
 }
 
 /// The work that the search for that table takes, whether it was done in this process or not.
-pub fn work(format: Format, function: &'static Function) -> u64 {
-    made(format, function).1
+pub fn work(format: Format, function: &Function) -> u64 {
+    function.tables.get(format, function).1
 }
 
 /// The tables, or why there are none, and the work of finding them.
 type Made = (Result<Prepared, Failure>, u64);
 
-fn made(format: Format, function: &'static Function) -> &'static Made {
-    static ALL: Once<(Format, &'static Function), Made> = Once::new();
-    ALL.get((format, function), || Prepared::new(format, function, kept::store(), MOST_WORK))
+/// The tables of a function, made on first use: a list of the formats, which are few.
+#[derive(Default)]
+pub(super) struct Tables(OnceLock<Box<Entry>>);
+
+struct Entry {
+    format: Format,
+    made: Made,
+    next: Tables,
+}
+
+impl Tables {
+    fn get(&self, format: Format, function: &Function) -> &Made {
+        let make = || {
+            let made = Prepared::new(format, function, kept::store(), MOST_WORK);
+            Box::new(Entry { format, made, next: Tables::default() })
+        };
+        let mut entry = self.0.get_or_init(make);
+        while entry.format != format {
+            entry = entry.next.0.get_or_init(make);
+        }
+        &entry.made
+    }
 }
 
 #[cfg(test)]
@@ -294,13 +305,13 @@ mod tests {
         ] {
             let (format, f) = (format.parse().unwrap(), function(text, lo, hi));
             let store = Memory::default();
-            let (first, work) = Prepared::new(format, f, Some(&store), MOST_WORK);
+            let (first, work) = Prepared::new(format, &f, Some(&store), MOST_WORK);
             let first = numbers(&first.unwrap());
-            let key = kept::key(format, f);
+            let key = kept::key(format, &f);
             let record = store.load(&key).expect("it was kept");
             let again = |record: &str| {
                 store.save(&key, record);
-                let (made, work) = Prepared::new(format, f, Some(&store), MOST_WORK);
+                let (made, work) = Prepared::new(format, &f, Some(&store), MOST_WORK);
                 (numbers(&made.unwrap()), work)
             };
             assert_eq!(again(&record), (first.clone(), work), "{text}");
@@ -326,7 +337,7 @@ mod tests {
             ("float32.23", "1000 x / sin", "0.01", "1"),
             ("fixed32.16", "10 x * sin", "0", "30000"),
         ] {
-            let (made, work) = Prepared::new(format.parse().unwrap(), function(text, lo, hi), None, MOST_WORK);
+            let (made, work) = Prepared::new(format.parse().unwrap(), &function(text, lo, hi), None, MOST_WORK);
             assert!(matches!(made.err(), Some(Failure::Large { depth: 9.., .. })), "{text}");
             assert!(work < MOST_WORK, "{text}: {work}");
         }
@@ -339,7 +350,7 @@ mod tests {
         let text = format!("x{waves}");
         let f = function(&text, "0.001", "1000");
         for most in [10_000_000, 40_000_000] {
-            let (made, work) = Prepared::new("float32.23".parse().unwrap(), f, None, most);
+            let (made, work) = Prepared::new("float32.23".parse().unwrap(), &f, None, most);
             assert_eq!(made.err(), Some(Failure::Costly));
             // Beyond it there is the evaluation that was under way.
             assert!((most..most + 10_000_000).contains(&work), "{work}");

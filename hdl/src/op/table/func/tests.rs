@@ -37,13 +37,18 @@ fn number(text: &str) -> Exact {
     crate::number::exact::parse_decimal(digits).unwrap() * Exact::from(num_bigint::BigInt::from(sign))
 }
 
-pub(crate) fn function(text: &str, lo: &str, hi: &str) -> &'static Function {
+pub(crate) fn function(text: &str, lo: &str, hi: &str) -> Arc<Function> {
     Function::new(expr(text), number(lo), number(hi))
 }
 
-pub(crate) fn inst(format: &str, function: &'static Function) -> Inst {
+/// One that is not shared.
+pub(crate) fn new_function(text: &str, lo: &str, hi: &str) -> Function {
+    Function::made(expr(text), number(lo), number(hi), text.into())
+}
+
+pub(crate) fn inst(format: &str, function: &Arc<Function>) -> Inst {
     let format: Format = format.parse().unwrap();
-    Inst::new(&Func, &[format], Attrs { function: Some(function), ..Attrs::default() }).unwrap()
+    Inst::new(&Func, &[format], Attrs { function: Some(function.clone()), ..Attrs::default() }).unwrap()
 }
 
 /// Whether y is one of the two numbers around the value, and the value itself where that is a number. `floor` is the
@@ -69,10 +74,10 @@ pub(crate) fn is_faithful(format: Format, y: u64, flags: Flags, value: Dd, floor
     off < exp2(octave - m)
 }
 
-/// Every step-th argument from end to end, and those around.
-fn check(format: &str, text: &str, (lo, hi): (&str, &str), step: u64) -> &'static Prepared {
+/// Every step-th argument from end to end, and those around. Gives the use.
+fn check(format: &str, text: &str, (lo, hi): (&str, &str), step: u64) -> Inst {
     let f = function(text, lo, hi);
-    let inst = inst(format, f);
+    let inst = inst(format, &f);
     let p = of(&inst);
     let format = p.format;
     let declared = Func.flags(&inst);
@@ -97,7 +102,7 @@ fn check(format: &str, text: &str, (lo, hi): (&str, &str), step: u64) -> &'stati
         x += step;
     }
     assert!(inside > 100, "{inside} arguments of {text} inside");
-    p
+    inst
 }
 
 #[test]
@@ -123,7 +128,7 @@ fn where_a_function_is_0_the_result_is_0_without_a_flag() {
                 continue;
             }
             let f = function(text, lo, hi);
-            let p = prepared(format, f).unwrap_or_else(|e| panic!("{text} on {format}: {e:?}"));
+            let p = prepared(format, &f).unwrap_or_else(|e| panic!("{text} on {format}: {e:?}"));
             for zero in zeros {
                 let x = crate::number::exact::parse(format, zero).unwrap();
                 assert_eq!(p.eval(x), (0, Flags::NONE), "{text} on {format} at {zero}");
@@ -135,7 +140,7 @@ fn where_a_function_is_0_the_result_is_0_without_a_flag() {
     }
     // What a use cannot raise it does not declare.
     let float: Format = "float18.9".parse().unwrap();
-    assert_eq!(prepared(float, function("1 x -", "0", "1")).unwrap().flags, Flags::NONE);
+    assert_eq!(prepared(float, &function("1 x -", "0", "1")).unwrap().flags, Flags::NONE);
 }
 
 #[test]
@@ -178,7 +183,8 @@ fn wide_floats_are_faithful_where_they_are_sampled() {
         ("1 x 2 / - 4 pow 2 x * 1 + *", "0", "2"),
     ] {
         for (format, step) in [("float25.16", 2_039), ("float32.23", 200_003)] {
-            let p = check(format, text, (lo, hi), step);
+            let inst = check(format, text, (lo, hi), step);
+            let p = of(&inst);
             let t = &p.table;
             println!(
                 "{format} {text}: floor {:?} degree {} top {} rows {} bits {} place {} h {} bound {:.3}",
@@ -201,7 +207,8 @@ fn results_around_simple_zeros_are_faithful() {
     for (text, lo, hi) in [("x sin", "0", "7"), ("x log", "0.5", "2"), ("x cos", "0", "7"), ("x x * 2 -", "1", "1.75")]
     {
         for (format, step) in [("float18.9", 1), ("float25.16", 401), ("float32.23", 20_011)] {
-            let p = check(format, text, (lo, hi), step);
+            let inst = check(format, text, (lo, hi), step);
+            let p = of(&inst);
             assert_eq!(p.floor, None, "{text} on {format}");
             println!(
                 "{format} {text}: degree {} rows {} bits {}",
@@ -213,39 +220,53 @@ fn results_around_simple_zeros_are_faithful() {
     }
 }
 
-/// Zeros of every order, at 0, at other numbers and between two: where no table has the digits, what is promised instead.
+/// Zeros of every order, at 0, at other numbers and between two, and whether some format has no table with their digits.
+const ZEROS: &[(&str, &str, &str, bool)] = &[
+    ("x exp 1 -", "-1", "1", false),
+    ("1 x + log", "0", "1", false),
+    ("x x sin -", "-2", "2", false),
+    ("x 0.3 - 3 pow", "0", "1", true),
+    ("x 0.75 - x 0.75 - *", "0", "1", true),
+    ("1 x 2 / - 4 pow", "0", "2", true),
+    ("1 x + sqrt 1 -", "-0.5", "1", false),
+    ("x 0.5 pow", "0", "2", false),
+    ("1 x cos -", "0", "3", false),
+    ("x x * exp 1 -", "0", "1", false),
+    ("x tanh x -", "0", "1", false),
+    ("x x * x *", "-1", "1", false),
+    ("x abs 1.5 pow", "0", "1", false),
+    ("x cos x exp * 1 - x -", "0", "1", false),
+    ("x log x log *", "0.5", "2", true),
+    ("1 x sin -", "0", "3", true),
+];
+
 #[test]
 fn results_next_to_zeros_keep_the_promise() {
-    for (text, lo, hi, floored) in [
-        ("x exp 1 -", "-1", "1", false),
-        ("1 x + log", "0", "1", false),
-        ("1 x + sqrt 1 -", "-0.5", "1", false),
-        ("1 x cos -", "0", "3", false),
-        ("x x * exp 1 -", "0", "1", false),
-        ("x x sin -", "-2", "2", false),
-        ("x tanh x -", "0", "1", false),
-        ("x x * x *", "-1", "1", false),
-        ("x 0.5 pow", "0", "2", false),
-        ("x abs 1.5 pow", "0", "1", false),
-        ("x cos x exp * 1 - x -", "0", "1", false),
-        ("x log x log *", "0.5", "2", true),
-        ("x 0.3 - 3 pow", "0", "1", true),
-        ("x 0.75 - x 0.75 - *", "0", "1", true),
-        ("1 x sin - ", "0", "3", true),
-        ("1 x 2 / - 4 pow", "0", "2", true),
-    ] {
-        for (format, step) in [("float18.9", 61), ("float25.16", 20_011), ("float32.23", 3_000_017)] {
-            let p = check(format, text, (lo, hi), step);
-            assert!(p.floor.is_none() || floored, "{text} on {format}: {:?}", p.floor);
-            check_beside_zeros(p);
+    check_zeros(&ZEROS[..8], &[("float18.9", 61)]);
+    check_zeros(&ZEROS[..6], &[("float32.23", 3_000_017)]);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn results_next_to_more_zeros_keep_the_promise_in_all_formats() {
+    check_zeros(ZEROS, &[("float18.9", 7), ("float25.16", 4_001), ("float32.23", 300_007)]);
+}
+
+fn check_zeros(functions: &[(&str, &str, &str, bool)], formats: &[(&str, u64)]) {
+    for (text, lo, hi, floored) in functions {
+        for (format, step) in formats {
+            let inst = check(format, text, (lo, hi), *step);
+            let floor = of(&inst).floor;
+            assert!(floor.is_none() || *floored, "{text} on {format}: {floor:?}");
+            check_beside_zeros(&inst);
         }
     }
 }
 
 /// Arguments near the places where a function is least, more and more of them: errors, and their mean.
-fn check_beside_zeros(p: &Prepared) {
-    let format = p.format;
-    let value = |x: u64| p.function.evaluator.value(Dd::from(format.to_f64(x))).unwrap().value;
+fn check_beside_zeros(inst: &Inst) {
+    let (p, function, format) = (of(inst), function_of(inst), inst.result);
+    let value = |x: u64| function.evaluator.value(Dd::from(format.to_f64(x))).unwrap().value;
     let (mut sum, mut count) = (0.0, 0);
     for zero in [0.0, 0.3, 0.75, 1.0, std::f64::consts::FRAC_PI_2, 2.0] {
         for k in 0..400 {
@@ -253,7 +274,7 @@ fn check_beside_zeros(p: &Prepared) {
             let at = Exact::from_float(zero + if k % 2 == 0 { distance } else { -distance }).unwrap();
             let x = p.domain.clamp(to_bits(format, &at).unwrap().0).0;
             let ((y, flags), value) = (p.eval(x), value(x));
-            assert!(is_faithful(format, y, flags, value, p.floor), "{} at {at}: {value:?}", p.function.text);
+            assert!(is_faithful(format, y, flags, value, p.floor), "{} at {at}: {value:?}", function.text);
             let Some(floor) = p.floor.filter(|floor| value.abs().hi < exp2(*floor)) else { continue };
             sum += (Dd::from(format.to_f64(y)) - value).hi / exp2(floor - format.mant() as i32);
             count += 1;
@@ -261,13 +282,14 @@ fn check_beside_zeros(p: &Prepared) {
     }
     if count > 100 {
         let mean = sum / count as f64;
-        assert!(mean.abs() < 0.25, "{} on {format}: results are off by {mean} places on average", p.function.text);
+        assert!(mean.abs() < 0.25, "{} on {format}: results are off by {mean} places on average", function.text);
     }
 }
 
 #[test]
 fn functions_of_one_value_have_tables_and_circuits() {
-    let formats = "float4.1 float9.4 float18.9 float25.16 float32.23 float35.23 fixed1.1 fixed8.3 fixed32.31 ufixed12.3";
+    let formats =
+        "float4.1 float9.4 float18.9 float25.16 float32.23 float35.23 fixed1.1 fixed8.3 fixed32.31 ufixed12.3";
     for format in formats.split(' ') {
         for (text, lo, hi) in [
             ("x x -", "0", "0.4"),
@@ -284,8 +306,8 @@ fn functions_of_one_value_have_tables_and_circuits() {
             ("x", "0.25", "0.250001"),
         ] {
             let (format, f) = (format.parse::<Format>().unwrap(), function(text, lo, hi));
-            let Ok(p) = prepared(format, f) else { continue };
-            let inst = inst(&format.to_string(), f);
+            let Ok(p) = prepared(format, &f) else { continue };
+            let inst = inst(&format.to_string(), &f);
             let module = crate::op::hardware(&Func, &inst, crate::circuit::target::Clock::default_clock()).module;
             assert!(module.ports.iter().any(|p| p.name == "q"));
             for x in [p.domain.lo, p.domain.hi] {
@@ -314,7 +336,7 @@ fn fixeds_are_faithful() {
 #[test]
 fn what_cannot_be_fitted_is_told() {
     let float: Format = "float32.23".parse().unwrap();
-    let failure = |text: &str, lo: &str, hi: &str| match prepared(float, function(text, lo, hi)) {
+    let failure = |text: &str, lo: &str, hi: &str| match prepared(float, &function(text, lo, hi)) {
         Ok(p) => panic!("{text} has a table of {} bits", p.table.total_bits()),
         Err(failure) => failure.clone(),
     };
@@ -332,7 +354,7 @@ fn every_circuit_can_be_built() {
     for (text, lo, hi) in [("x exp", "-4", "4"), ("1 x /", "0.1", "20"), ("x sin", "-1", "1.5"), ("x 4 *", "0.25", "1")]
     {
         for format in ["float18.9", "float25.16", "fixed16.10", "float10.5"] {
-            let inst = inst(format, function(text, lo, hi));
+            let inst = inst(format, &function(text, lo, hi));
             let p = crate::op::hardware(&Func, &inst, crate::circuit::target::Clock::default_clock());
             let flags = p.module.ports.iter().find(|p| p.name == "f").map_or(0, |p| p.width);
             assert_eq!(flags, Func.flags(&inst).iter().count() as u32);
