@@ -16,7 +16,7 @@ mod task;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::Stages;
 use clap::ValueEnum;
 use engine::EngineArgs;
 use host::backends::{self, BACKENDS, Entry, FMM_DEFAULT, Needs};
@@ -25,7 +25,7 @@ use host::data::random::{Charge, Distribution};
 use host::expansion::basis::Basis;
 use host::fmm::executor::Executor;
 use host::fmm::gpu::Gpu;
-use host::fmm::offload::{self, Pipelines};
+use host::fmm::offload::Pipelines;
 use host::fmm::tune::cost;
 use host::fmm::{self, FmmError, Precision, tune};
 use host::ranks::mpi;
@@ -330,16 +330,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
         gpu.as_mut().filter(|_| whole && !input.particles.is_empty()).map(|gpu| card::run(gpu, &task)).transpose()?;
     let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
     executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
-    let mut shown: Option<(&'static str, Progress)> = None;
-    let progress = &mut |stage, done, total| {
-        if shown.as_ref().is_none_or(|(name, _)| *name != stage) {
-            let place = if stage == offload::DIRECT { "the CPU" } else { args.backend() };
-            shown = Some((stage, Progress::new(format!("{stage} on {place}"), total)));
-        }
-        shown.iter_mut().for_each(|(_, p)| p.at(done));
-        // What comes next may be of another kind, and show itself otherwise.
-        shown.take_if(|_| done >= total);
-    };
+    let mut shown = Stages::new(Some(args.backend()));
+    let progress = &mut |stage, done, total| shown.at(stage, done, total);
     let (fields, stats) = task.run(whole, &mut executors, progress)?;
     drop(shown);
     files::write(&args, &fields, &stats)

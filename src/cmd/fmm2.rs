@@ -9,7 +9,7 @@ use super::fmm::files::save;
 use super::fmm::predict::PredictArgs;
 use super::fmm::{failure, param, samples, start_threads, threads, tolerance};
 use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::progress::{Stages, Steps};
 use crate::{output, source};
 use clap::ValueEnum;
 use host::backends::{self, Needs};
@@ -247,13 +247,9 @@ fn solve(
     options: &Options,
     executors: &mut [&mut dyn Executor],
 ) -> Result<(Vec<Solution>, Stats), Failure> {
-    let mut shown: Option<(&'static str, Progress)> = None;
-    let progress = &mut |stage, done, total| {
-        if shown.as_ref().is_none_or(|(name, _)| *name != stage) {
-            shown = Some((stage, Progress::new(stage, total)));
-        }
-        shown.iter_mut().for_each(|(_, p)| p.at(done));
-    };
+    let mut shown = Stages::new(executors.first().map(|e| e.name()));
+    let progress = &mut |stage, done, total| shown.at(stage, done, total);
+    progress("mesh and lists", 0, 0);
     let (plan, solutions, mut error) = match args.tol {
         Some(wanted) => {
             let problem = tune::Problem {
@@ -273,8 +269,10 @@ fn solve(
             (plan, solutions, None)
         }
     };
+    drop(shown);
     if let (Some(count), None) = (args.check, &error) {
-        error = Some(errors(count, args.seed, geometry, sets, options, &solutions));
+        let measured = || errors(count, args.seed, geometry, sets, options, &solutions);
+        error = Some(Steps::during("measuring the errors", measured));
     }
     let backend = executors.iter().map(|e| e.name()).next().unwrap_or(Stats::NATIVE);
     let stats = Stats { error, backend: backend.into(), ..Stats::of(&plan, &solutions) };

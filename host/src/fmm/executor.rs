@@ -26,9 +26,23 @@ pub enum Stage {
 impl Stage {
     /// Those of the far field in the order of the algorithm.
     pub const FAR: [Stage; 7] = [Stage::P2m, Stage::M2m, Stage::M2l, Stage::P2l, Stage::L2l, Stage::L2p, Stage::M2p];
+
+    /// As the papers have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::P2m => "P2M",
+            Stage::M2m => "M2M",
+            Stage::M2l => "M2L",
+            Stage::P2l => "P2L",
+            Stage::L2l => "L2L",
+            Stage::L2p => "L2P",
+            Stage::M2p => "M2P",
+            Stage::P2p => "P2P",
+        }
+    }
 }
 
-/// The progress of a stage: its name, what is done, and all there is.
+/// The progress of a stage: its name, what is done, and all there is; 0 and 0 where the CPU runs it, which does not count.
 pub type Progress<'a> = dyn FnMut(&'static str, usize, usize) + 'a;
 
 /// Runs some stages of an FMM. What nobody takes runs on the CPU.

@@ -33,7 +33,10 @@ impl<'e> Stages<'_, 'e, '_> {
                 };
                 self.parts.agree(states.iter_mut().zip(&suited).map(one).collect())?
             }
-            None => native::run(stage, states),
+            None => {
+                (self.progress)(stage.name(), 0, 0);
+                native::run(stage, states)
+            }
         };
         *self.seconds.of(stage) += start.elapsed().as_secs_f64();
         Ok(work)

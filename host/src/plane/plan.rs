@@ -112,7 +112,10 @@ impl Stages<'_, '_, '_> {
         let start = Instant::now();
         match self.executors.iter_mut().find(|e| e.takes(stage)) {
             Some(executor) => self.work.push((stage, executor.run(stage, state, self.progress)?)),
-            None => native::run(stage, state),
+            None => {
+                (self.progress)(stage.name(), 0, 0);
+                native::run(stage, state);
+            }
         }
         *self.seconds.of(stage) += start.elapsed().as_secs_f64();
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::{Args, costs, failure, on_a_thread};
 use crate::failure::Failure;
-use crate::progress::Steps;
+use crate::progress::{Stages, Steps};
 use host::data::Force;
 use host::data::input::Input;
 use host::data::particles::Field;
@@ -51,10 +51,14 @@ impl Task<'_> {
             return Ok((fields, stats));
         }
         let (plan, Solutions { fields, mut stats }) = match executors.is_empty() {
-            // Nobody is there to say how far a stage is.
-            true => Steps::during("FMM", || on_a_thread(|| self.solve(&mut [], &mut |_, _, _| {})))?,
+            true => on_a_thread(|| {
+                let mut shown = Stages::new(None);
+                self.solve(&mut [], &mut |stage, done, total| shown.at(stage, done, total))
+            })?,
             false => self.solve(executors, progress)?,
         };
+        // Nothing of it is shown any longer.
+        progress("", 0, 0);
         stats.left_to_cpu = left_to_cpu;
         self.complete(&mut stats, &fields, Some(&plan))?;
         if self.args.budget {
@@ -72,7 +76,9 @@ impl Task<'_> {
         if let Some(wanted) = self.args.tol {
             return self.within(wanted, executors, progress);
         }
-        let plan = Plan::for_kernel(self.input.geometry(), self.options, self.expanded()).map_err(failure)?;
+        let expanded = self.expanded();
+        progress(if expanded.is_some() { "tree, lists and the kernel's tables" } else { "tree and lists" }, 0, 0);
+        let plan = Plan::for_kernel(self.input.geometry(), self.options, expanded).map_err(failure)?;
         let found = plan.solve_all(&self.input.sources(), self.args.hessian, executors, progress).map_err(failure)?;
         Ok((plan, found))
     }
@@ -141,6 +147,7 @@ impl Task<'_> {
         progress: &mut Progress,
     ) -> Result<(Plan, Solutions), Failure> {
         let problem = self.problem()?;
+        progress("tree and lists", 0, 0);
         let tuned = tune::within(wanted, &problem, self.options, executors, progress).map_err(failure)?;
         let Solution { field, stats } = tuned.solution;
         let stats = Stats { error: Some(tuned.errors), ..stats };
