@@ -127,7 +127,10 @@ fn a_tolerance_is_kept() {
         assert!(found <= wanted, "{kernel} {wanted} {s}");
         assert_eq!(s["error"]["samples"], 1000);
     }
-    check_in(&p, "fmm2 --n 500 --leaf 5 --tol 1e-30", 2, &[], &["out of reach"]);
+    for words in ["--n 500 --leaf 5", "--n 500 --leaf 5 --theta 0.2", "--n 40", "--n 500 --kernel log"] {
+        check_in(&p, &format!("fmm2 {words} --tol 1e-30"), 1, &[], &["out of reach", "the rounding of f64 limits"]);
+    }
+    check_in(&p, "fmm2 --n 3000 --leaf 5 --theta 0.8 --tol 1e-13", 1, &[], &["out of reach", "a smaller --theta"]);
 }
 
 /// Pairs apart and together, a pair that is too close for the grid of a kernel, and two points at one place.

@@ -87,20 +87,27 @@ pub fn within(
             // Rounding, not the order, rules the error.
             _ if is_f32 && options.order >= ROUNDED_F32 => options.precision = Precision::F64,
             _ if !executors.is_empty() && found > STUCK * before => {
-                return Err(FmmError::Option(format!(
+                return Err(FmmError::Range(format!(
                     "an error of {wanted:e} is out of reach: order {} gives {found:.1e}, which the formats of the P2P kernel limit; \
                      give a larger --tol, a kernel with wider formats by --p2p, or the backend `cpu`",
                     options.order
                 )));
             }
+            _ if executors.is_empty() && found > STUCK * before && options.precision == Precision::F64 => {
+                return Err(FmmError::Range(format!(
+                    "an error of {wanted:e} is out of reach: order {} gives {found:.1e}, which the rounding of f64 limits; give a larger \
+                     --tol",
+                    options.order
+                )));
+            }
             _ if options.order >= MOST_ORDER => {
-                return Err(FmmError::Option(format!(
+                return Err(FmmError::Range(format!(
                     "an error of {wanted:e} is out of reach: order {MOST_ORDER} gives {found:.1e}; give a larger --tol, or a \
                      smaller --theta"
                 )));
             }
             _ => {
-                let more = ((wanted / found).ln() / options.theta.ln()).ceil().clamp(1.0, 8.0);
+                let more = ((wanted / found).ln() / options.theta.ln()).ceil().clamp(1.0, MORE as f64);
                 options.order = (options.order + more as usize).min(MOST_ORDER);
                 before = found;
             }
@@ -111,11 +118,14 @@ pub fn within(
 /// The part of an error that a higher order leaves where the order does not rule it.
 const STUCK: f64 = 0.9;
 
+/// Orders that are added at once at most.
+const MORE: usize = 8;
+
 /// The order from which on expansions in f32 get no better.
 const ROUNDED_F32: usize = 18;
 
-/// Errors of uniform points are about a hundredth of theta^p.
+/// Errors of uniform points are about a hundredth of theta^p. The highest orders come second, so that what they gain is known.
 fn first_guess(wanted: f64, theta: f64) -> usize {
     let order = ((100.0 * wanted).ln() / theta.ln()).ceil();
-    order.clamp(2.0, MOST_ORDER as f64) as usize
+    order.clamp(2.0, (MOST_ORDER - MORE) as f64) as usize
 }
