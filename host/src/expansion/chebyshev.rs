@@ -117,10 +117,12 @@ impl<T: Vectors> Chebyshev<T> {
         }
     }
 
-    /// The level whose tables serve a level, and the factor of potentials from these.
+    /// The level whose tables serve a level, and the factor of potentials from these. On that level all offsets of M2L lie within the
+    /// box: a kernel's coordinates do not reach farther.
     fn scaled(&self, level: u32) -> (u32, f64) {
+        let all = (2 * reach(self.near2) as u32 + 2).next_power_of_two().ilog2();
         match self.kernel.halving() {
-            Some(factor) => (COARSEST, factor.powi(level as i32 - COARSEST as i32)),
+            Some(factor) => (all, factor.powi(level as i32 - all as i32)),
             None => (level, 1.0),
         }
     }

@@ -100,6 +100,23 @@ fn errors_of_many_kernels_fall_with_the_order() {
     }
 }
 
+/// With smaller angles M2L goes farther than the box is long in cells of its coarsest level, beyond what coordinates hold.
+#[test]
+fn kernels_that_are_alike_on_all_levels_take_smaller_angles() {
+    for (name, lines) in [
+        ("square", "e = inr * inr; p = q * e; g = 2 * q * (e * e);"),
+        ("coulomb", "p = q * inr; g = q * (inr * inr * inr);"),
+    ] {
+        let p = generate(2000, Distribution::Uniform, Charge::Positive, 8);
+        let error = |theta: f64| {
+            let options = FmmOptions { theta, ..options(5, 20) };
+            errors(&p, &options, &kernel(name, lines), "cpu").gradient_rel_l2.expect("a gradient")
+        };
+        let found = [0.5, 0.4, 1.0 / 3.0, 0.2].map(error);
+        assert!(found.windows(2).all(|w| w[1] < 0.7 * w[0]), "{name}: {found:?}");
+    }
+}
+
 #[test]
 fn kernels_without_symmetry_or_with_a_parameter_are_right() {
     let lopsided = potential("lopsided", "q * inr * pg_exp(dx[0] - 2 * dx[1])");
