@@ -143,19 +143,26 @@ pub trait Expansion<T: Real>: Send + Sync {
     }
 }
 
-/// Operators of dipoles and second derivatives of 1/r. Moments are in units of charge times the cell's edge.
+/// Operators of dipoles and second derivatives. Moments are in units of charge times the cell's edge.
 pub trait Derivatives<T: Real>: Send + Sync {
     /// P2M of dipoles.
     fn p2m_dipoles(&self, points: Points<T>, dipoles: [&[T]; 3], m: &mut [T], scratch: &mut Vec<T>);
 
     /// P2L of dipoles. A point at the centre itself gives nothing.
-    fn p2l_dipoles(&self, points: Points<T>, dipoles: [&[T]; 3], l: &mut [T], scratch: &mut Vec<T>);
+    fn p2l_dipoles(&self, level: u32, points: Points<T>, dipoles: [&[T]; 3], l: &mut [T], scratch: &mut Vec<T>);
 
     /// L2P of second derivatives.
     fn l2p_hessian(&self, l: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], scratch: &mut Vec<T>);
 
     /// M2P of second derivatives.
-    fn m2p_hessian(&self, m: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], scratch: &mut Vec<T>);
+    fn m2p_hessian(
+        &self,
+        level: u32,
+        m: &[T],
+        points: Points<T>,
+        out: &mut [SecondDerivatives<T>],
+        scratch: &mut Vec<T>,
+    );
 }
 
 /// The operators of a basis and order: for 1/r, or a black-box expansion of a kernel. M2L of solid harmonics takes the order below
@@ -182,5 +189,6 @@ pub fn pairs_of_a_point(basis: Basis, order: usize) -> usize {
         Basis::Solid => 8 + 4 * solid::terms_at_a_point(order) / 10,
         // The kernel's real meaning at all nodes.
         Basis::Chebyshev => 8 * (order + 2).pow(3),
+        Basis::Softened => 2 * (order + 2).pow(3),
     }
 }

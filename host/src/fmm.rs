@@ -14,6 +14,7 @@ pub(crate) mod options;
 pub(crate) mod overlap;
 pub(crate) mod periodic;
 mod report;
+pub(crate) mod softening;
 pub(crate) mod stages;
 pub mod stats;
 pub mod tune;
@@ -43,7 +44,9 @@ use std::time::Instant;
 
 /// Tree, lists and operators for sources and targets at fixed positions. It may be run for many sets of charges.
 pub struct Plan {
+    /// Those that it is computed with: where the softening of the far field matters, of another expansion than was asked for.
     pub options: FmmOptions,
+    asked: FmmOptions,
     pub tree: Tree,
     pub lists: Lists,
     pub near2: u64,
@@ -132,14 +135,17 @@ impl Plan {
         options.check()?;
         options::check_positions(geometry)?;
         let start = Instant::now();
+        let asked = options.clone();
+        let (tree, options) = softening::tree(geometry, options)?;
+        let options = &options;
         let near2 = lists::near2(options.theta);
-        let tree = periodic::tree(geometry, options, near2)?;
         let lists = lists::build(&tree, &list_options(options, near2));
         let kernel = expanded(p2p, options, &tree.map, tree.levels.len())?;
         let mut place = vec![0; tree.targets().len()];
         tree.targets().order.iter().enumerate().for_each(|(k, o)| place[*o as usize] = k as u32);
         let mut plan = Plan {
             options: options.clone(),
+            asked,
             tree,
             lists,
             near2,
@@ -163,6 +169,7 @@ impl Plan {
         let OfPart { tree, lists, place, kernel, pairs, streamed_m2l, counted } = part;
         Plan {
             options: options.clone(),
+            asked: options.clone(),
             tree,
             lists,
             near2: lists::near2(options.theta),
@@ -191,12 +198,12 @@ impl Plan {
 
     /// Takes another order, and another part of it (see [`FmmOptions::lower_beyond`]); the tree stays.
     pub fn set_order(&mut self, order: usize, lower_beyond: Option<f64>) {
-        if (order, lower_beyond) == (self.options.order, self.options.lower_beyond) {
+        if (order, lower_beyond) == (self.asked.order, self.asked.lower_beyond) {
             return;
         }
-        self.options.lower_beyond = lower_beyond;
         let before = list_options(&self.options, self.near2);
-        self.options.order = order;
+        (self.asked.order, self.asked.lower_beyond) = (order, lower_beyond);
+        self.soften();
         self.operators = Default::default();
         self.lattice = OnceLock::new();
         let after = list_options(&self.options, self.near2);
@@ -205,6 +212,20 @@ impl Plan {
             self.id = next_id();
             (self.pairs, self.streamed_m2l) = self.count();
         }
+    }
+
+    /// Takes what was asked for, or what softening needs in place of it; the tree stays.
+    fn soften(&mut self) {
+        let (eps, levels) = (self.tree.map.length(self.options.eps), self.tree.levels.len());
+        let own = FmmOptions { leaf: self.options.leaf, ..self.asked.clone() };
+        let other = softening::other(&own, eps, levels).filter(|other| other.leaf == own.leaf);
+        let is_softened = |options: &FmmOptions| options.basis == Basis::Softened;
+        let was = is_softened(&self.options);
+        self.options = other.unwrap_or(own);
+        if is_softened(&self.options) != was {
+            self.kernel = softening::kernel(&self.options, &self.tree.map);
+        }
+        self.near2 = lists::near2(self.options.theta);
     }
 
     /// Computes potential and gradient, and the Hessian where an output asks for it, at every target, for each of some sets of
@@ -296,7 +317,9 @@ impl Plan {
         }
         let lattice = far_images(&self.options);
         let kernel_suits = || self.kernel.as_ref().is_none_or(|k| suits_f32(&**k, levels, lattice));
-        let is_f32 = self.options.precision == Precision::F32 && suit_f32(charges) && kernel_suits();
+        let is_flat =
+            self.options.basis == Basis::Softened && self.tree.map.length(self.options.eps) > softening::MOST_F32;
+        let is_f32 = self.options.precision == Precision::F32 && suit_f32(charges) && kernel_suits() && !is_flat;
         State::new(self, charges, is_f32 && is_native)
     }
 
@@ -336,6 +359,9 @@ pub(crate) fn expanded(
     map: &BoxMap,
     levels: usize,
 ) -> Result<Option<Arc<dyn Function>>, FmmError> {
+    if let Some(softened) = softening::kernel(options, map) {
+        return Ok(Some(softened));
+    }
     if options.basis != Basis::Chebyshev || options.near_only {
         return Ok(None);
     }

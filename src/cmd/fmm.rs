@@ -54,10 +54,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "dist", "charge"])]
     particles: Option<PathBuf>,
     /// Compute the field at these points (columns x,y,z; .csv or .npy), not at the particles
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["tol", "predict"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "predict")]
     targets: Option<PathBuf>,
     /// Compute second derivatives too: the columns hxx,hxy,hxz,hyy,hyz,hzz
-    #[arg(long, conflicts_with_all = ["tol", "predict"])]
+    #[arg(long, conflicts_with = "predict")]
     hessian: bool,
     /// Write the particles (.csv, or .npy by its ending)
     #[arg(long, value_name = "FILE")]
@@ -87,7 +87,7 @@ pub struct Args {
     /// Offsets along y count a quarter less and those along z a half. For solid harmonics only.
     #[arg(long, value_name = "D", conflicts_with_all = ["tol", "near_only", "predict"])]
     lower_beyond: Option<f64>,
-    /// Find the order, precision and leaf size for a relative L2 error of the gradient of at most E
+    /// Find the order, precision and leaf size for a relative L2 error of the gradient of at most E, of every set of charges
     #[arg(long, value_name = "E", value_parser = tolerance, conflicts_with_all = ["order", "near_only", "predict"])]
     tol: Option<f64>,
     /// Opening angle, above 0 and up to 0.5 [default: 0.5, or what --tol needs]
@@ -128,7 +128,7 @@ pub struct Args {
     ranks: Option<u32>,
     #[command(flatten)]
     engine: EngineArgs,
-    /// Softening length of P2P: 1/sqrt(r^2 + E^2)
+    /// Softening length: 1/sqrt(r^2 + E^2) in place of 1/r
     #[arg(long, value_name = "E", default_value_t = 0.0)]
     eps: f64,
     /// A parameter of the P2P kernel's own, such as kappa=4 for p2p_yukawa

@@ -75,18 +75,29 @@ pub fn edge<'a>(geometry: impl Into<Geometry<'a>>, periodic: Option<&Periodic>) 
 /// Compares `field`, its Hessian included where it has one, with direct summation, or with Ewald sums, at `min(k, n)` targets.
 pub fn measure_all(direct: &Direct, periodic: Option<&Periodic>, field: &Field, k: usize, seed: u64) -> Errors {
     let targets = sample(direct.targets()[0].len(), k, seed);
-    let reference = match periodic {
-        None => direct.at(&targets),
-        Some(periodic) => ewald::reference_of(direct, &targets, periodic),
-    };
+    let reference = reference_of(direct, &targets, periodic);
     let forces: Vec<Force> = reference.iter().map(|all| [all[0], all[1], all[2], all[3]]).collect();
     let edge = edge(direct.geometry, periodic);
     let mut errors = compare(field, &targets, &forces, edge);
     if let Some(hessian) = &field.hessian {
-        let both = |(t, all): (&usize, &[f64; 10])| (hessian.iter().map(|h| h[*t]).collect(), all[4..].to_vec());
-        errors.hessian_rel_l2 = Some(relative_l2(&targets.iter().zip(&reference).map(both).collect::<Vec<_>>()));
+        let seconds: Vec<[f64; 6]> = reference.iter().map(|all| std::array::from_fn(|a| all[a + 4])).collect();
+        errors.hessian_rel_l2 = Some(of_hessians(hessian, &targets, &seconds));
     }
     errors
+}
+
+/// What is right at some targets, second derivatives included where they are wanted.
+pub fn reference_of(direct: &Direct, targets: &[usize], periodic: Option<&Periodic>) -> Vec<[f64; 10]> {
+    match periodic {
+        None => direct.at(targets),
+        Some(periodic) => ewald::reference_of(direct, targets, periodic),
+    }
+}
+
+/// The relative L2 error of second derivatives at some targets.
+pub fn of_hessians(hessian: &[Vec<f64>; 6], targets: &[usize], reference: &[[f64; 6]]) -> f64 {
+    let both = |(t, all): (&usize, &[f64; 6])| (hessian.iter().map(|h| h[*t]).collect(), all.to_vec());
+    relative_l2(&targets.iter().zip(reference).map(both).collect::<Vec<_>>())
 }
 
 /// What errors of gradients are relative to where the gradients vanish: the potential over the edge of the box.

@@ -213,7 +213,7 @@ impl<'a> Ewald<'a> {
             }
         }
         if self.eps > 0.0 {
-            self.soften::<ALL>(at, j, nearest, sum);
+            self.soften::<ALL>(at, j, sum);
         }
     }
 
@@ -238,10 +238,10 @@ impl<'a> Ewald<'a> {
         act::<ALL>(d, free, &values, source, sum);
     }
 
-    /// Adds what softening changes for the images next to the nearest one.
-    fn soften<const ALL: bool>(&self, at: [f64; 3], j: usize, nearest: [i32; 3], sum: &mut [f64; 10]) {
+    /// Adds what softening changes in the box and its neighbours.
+    fn soften<const ALL: bool>(&self, at: [f64; 3], j: usize, sum: &mut [f64; 10]) {
         let most = [0, 1, 2].map(|a| self.periodic.axes[a] as i32);
-        let along = |a: usize, m: i32| (self.x[a][j] + (nearest[a] + m) as f64 * self.length - at[a]) * self.inverse;
+        let along = |a: usize, m: i32| (self.x[a][j] + m as f64 * self.length - at[a]) * self.inverse;
         for m in (0..27i32).map(|k| [k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1]) {
             if (0..3).any(|a| m[a].abs() > most[a]) {
                 continue;

@@ -11,6 +11,8 @@ pub enum Basis {
     Solid,
     /// Chebyshev polynomials: the black-box expansion of a P2P kernel.
     Chebyshev,
+    /// The same of softened 1/r, which needs no kernel.
+    Softened,
 }
 
 impl Basis {
@@ -21,6 +23,8 @@ impl Basis {
             Basis::Solid => 30,
             // Tables are made from the kernel at (P+2)^6 pairs of nodes.
             Basis::Chebyshev => 10,
+            // Its values cost little, and mirrored offsets share tables.
+            Basis::Softened => 12,
         }
     }
 }

@@ -14,10 +14,12 @@
 
 mod coefficients;
 mod compress;
+mod derivatives;
 pub mod images;
 mod operators;
 mod points;
 mod polynomials;
+pub mod softened;
 mod tables;
 
 use crate::arith::vector::{Isa, Vectors};
@@ -60,6 +62,12 @@ pub trait Function: Send + Sync {
 
     /// The factor of the potential at half of any distance, where it is one for all.
     fn halving(&self) -> Option<f64> {
+        None
+    }
+
+    /// Second derivatives of the potential of a unit charge at targets at `d` from it, in boxes, where the function has them. Its dipoles
+    /// are known then too.
+    fn seconds(&self, _d: &[[f64; 3]]) -> Option<Vec<[f64; 6]>> {
         None
     }
 

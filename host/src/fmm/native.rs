@@ -260,7 +260,7 @@ impl<T: Real> FarField<'_, T> {
                 }
                 self.operators.p2l(cell.level, room.particles.points(), &room.particles.q, l, &mut room.scratch);
                 if let Some(p) = room.particles.dipoles() {
-                    self.derivatives().p2l_dipoles(room.particles.points(), p, l, &mut room.scratch);
+                    self.derivatives().p2l_dipoles(cell.level, room.particles.points(), p, l, &mut room.scratch);
                 }
             },
         );
@@ -334,7 +334,7 @@ impl<T: Real> FarField<'_, T> {
                 room.particles.add(tree.targets(), tree.cells[leaf].targets(), source.centre(), 1.0 / source.edge());
                 let mut found = vec![[T::default(); 6]; hessian.len()];
                 let m = &m[s * terms..(s + 1) * terms];
-                self.derivatives().m2p_hessian(m, room.particles.points(), &mut found, &mut room.scratch);
+                self.derivatives().m2p_hessian(source.level, m, room.particles.points(), &mut found, &mut room.scratch);
                 add_seconds(&found, self.unit(source.level), hessian);
             }
         });

@@ -41,7 +41,8 @@ struct Bound {
     window: KernelBox,
     /// Patterns of P2P's parameters.
     params: Vec<u64>,
-    /// Whether the softening length is so long that what the pairs give is too small for a kernel's outputs.
+    /// Whether the softening length is so long that what the pairs give is too small for a kernel's outputs, or all targets are computed
+    /// on the CPU for another reason.
     is_long: bool,
 }
 
@@ -53,11 +54,18 @@ pub struct Pipelines<'a> {
     bound: Option<Bound>,
     /// P2P of sets of charges that ran beside their M2L, in their order.
     ready: VecDeque<(p2p::Prepared, Outcome)>,
+    /// Whether P2P is computed on the CPU instead, in f64 with coordinates as they are.
+    is_exact: bool,
 }
 
 impl<'a> Pipelines<'a> {
     pub fn new(backend: &'a mut dyn Backend, p2p: &'a Graph, m2l: Option<&'a Graph>) -> Pipelines<'a> {
-        Pipelines { backend, p2p, m2l, bound: None, ready: VecDeque::new() }
+        Pipelines { backend, p2p, m2l, bound: None, ready: VecDeque::new(), is_exact: false }
+    }
+
+    /// The same with P2P by what its kernel means, in f64 and with coordinates as they are.
+    pub(crate) fn exact(self) -> Pipelines<'a> {
+        Pipelines { is_exact: true, ..self }
     }
 
     /// Binds the kernels for particles in a box.
@@ -68,7 +76,8 @@ impl<'a> Pipelines<'a> {
         let window = KernelBox::of(options);
         let eps = window.length(map.length(options.eps));
         let params = p2p::params(self.p2p, &p2p, eps, window.edge(map.edge()))?;
-        self.bound = Some(Bound { is_long: p2p.coulomb && eps > p2p::LONGEST, p2p, m2l, window, params });
+        self.bound =
+            Some(Bound { is_long: self.is_exact || p2p.coulomb && eps > p2p::LONGEST, p2p, m2l, window, params });
         Ok(())
     }
 }
@@ -159,6 +168,13 @@ pub fn bind(p2p: &Graph, m2l: Option<&Graph>, options: &FmmOptions) -> Result<(P
     }
     let of_m2l = match m2l.filter(|_| !options.near_only) {
         None => None,
+        Some(_) if options.basis == Basis::Softened => {
+            return Err(FmmError::Option(format!(
+                "an M2L kernel is that of 1/r, and a softening length of {:e} changes the far field by more than its order leaves; take \
+                 --m2l native, a larger --leaf, or a shorter --eps",
+                options.eps
+            )));
+        }
         Some(_) if options.basis != Basis::Cartesian => {
             let text =
                 "M2L kernels compute the Cartesian expansion; for another one take --m2l native, or the backend `cpu`";

@@ -41,7 +41,7 @@ pub struct FmmOptions {
     pub enlarge: f64,
     pub precision: Precision,
     pub basis: Basis,
-    /// Softening length of P2P, in the user's units.
+    /// Softening length, in the user's units. Where that of the far field matters, a plan takes [`Basis::Softened`].
     pub eps: f64,
     /// Leave out the far field: for kernels that are not 1/r.
     pub near_only: bool,
@@ -90,6 +90,26 @@ impl FmmOptions {
         BoxMap::root(sets, self.periodic.as_ref(), self.enlarge)
     }
 
+    /// The highest order that is possible: for a black-box expansion, of which there are tables.
+    pub fn max_order(&self) -> usize {
+        let most = self.basis.max_order();
+        let fits = |order: &usize| self.table_bytes(*order) <= MOST_TABLES;
+        match self.basis {
+            Basis::Chebyshev | Basis::Softened => (1..=most).rev().find(fits).unwrap_or(1),
+            _ => most,
+        }
+    }
+
+    /// About how many bytes the tables of a level take at most.
+    fn table_bytes(&self, order: usize) -> f64 {
+        match self.basis {
+            Basis::Solid | Basis::Cartesian => 0.0,
+            Basis::Chebyshev => chebyshev::table_bytes(order, near2(self.theta)),
+            // Mirrored offsets share them.
+            Basis::Softened => chebyshev::table_bytes(order, near2(self.theta)) / 8.0,
+        }
+    }
+
     /// Says which option is out of its range.
     pub fn check(&self) -> Result<(), FmmError> {
         let wrong = |what: String| Err(FmmError::Option(what));
@@ -109,8 +129,8 @@ impl FmmOptions {
         if !(self.theta > 0.0 && self.theta <= 0.5) {
             return wrong(format!("theta must be above 0 and at most 0.5, not {:?}", self.theta));
         }
-        let tables = chebyshev::table_bytes(self.order, near2(self.theta));
-        if self.basis == Basis::Chebyshev && tables > MOST_TABLES {
+        let tables = self.table_bytes(self.order);
+        if tables > MOST_TABLES {
             return wrong(format!(
                 "the expansion in Chebyshev polynomials would need tables of {:.0} GB a level for order {} and theta {}; give a \
                  lower order or a larger theta",

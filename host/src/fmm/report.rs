@@ -4,6 +4,7 @@ use super::Plan;
 use super::executor::Work;
 use super::stats::{LeafBy, Pairs, PerKernel, Seconds, Stats};
 use crate::backends;
+use crate::expansion::basis::Basis;
 use crate::job::Words;
 use crate::parallel::prelude::*;
 use crate::tree::lists;
@@ -39,7 +40,7 @@ impl Plan {
             backend: backend.unwrap_or(backends::cpu::ENTRY.name).to_string(),
             n: self.tree.len(),
             targets: self.tree.is_apart().then(|| self.tree.targets().len()),
-            order: self.options.order,
+            order: self.asked.order,
             lower_beyond: self.options.lower_beyond,
             theta: self.options.theta,
             leaf: self.options.leaf,
@@ -59,11 +60,7 @@ impl Plan {
             utilisation: PerKernel { p2p: p2p.utilisation(), m2l: m2l.utilisation() },
             words: Words { j: words(|w| w.words.j), i: words(|w| w.words.i), result: words(|w| w.words.result) },
             flags: flags.names(),
-            // A black-box expansion is that of the softened kernel.
-            unsoftened: match self.kernel {
-                Some(_) => None,
-                None => self.pairs.unsoftened(self.tree.map.length(self.options.eps), self.tree.levels.len()),
-            },
+            softened: (self.options.basis == Basis::Softened).then_some(self.options.order),
             error: None,
             reference: Default::default(),
             budget: None,

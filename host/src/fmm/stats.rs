@@ -101,17 +101,6 @@ pub enum Reference {
     KernelSums,
 }
 
-impl Pairs {
-    /// What [`Stats::unsoftened`] is for a softening length in boxes and a tree of so many levels; `None` where all is softened.
-    pub(crate) fn unsoftened(&self, eps: f64, levels: usize) -> Option<f64> {
-        let far = self.m2l + self.m2p + self.p2l;
-        // Cells that are not near have an edge of theirs between them at least.
-        let edges = eps * (levels.max(1) as f64 - 1.0).exp2();
-        // 1 - r^3 / (r^2 + eps^2)^(3/2), without cancellation.
-        (eps > 0.0 && far > 0).then(|| -(-1.5 * (edges * edges).ln_1p()).exp_m1())
-    }
-}
-
 /// The whole report.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Stats {
@@ -152,10 +141,9 @@ pub struct Stats {
     pub words: Words,
     /// Names of the sticky flags that any run returned.
     pub flags: Vec<&'static str>,
-    /// By how much of itself softening would change the gradient of a pair of the far field, which is not softened, at most: that of a
-    /// pair as close as cells of the lowest level that are not near.
+    /// The order of the expansion of softened 1/r, where the far field is that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub unsoftened: Option<f64>,
+    pub softened: Option<usize>,
     pub error: Option<Errors>,
     #[serde(skip)]
     pub reference: Reference,
@@ -169,4 +157,12 @@ pub struct Stats {
     /// Whether P2P gave a gradient.
     #[serde(skip)]
     pub has_gradient: bool,
+}
+
+impl Stats {
+    /// The same with the errors of all sets of charges.
+    pub fn with_errors(self, errors: Vec<Errors>) -> Stats {
+        let mut errors = errors.into_iter();
+        Stats { error: errors.next(), more_errors: errors.collect(), ..self }
+    }
 }

@@ -2,20 +2,27 @@
 
 pub mod cost;
 mod judge;
+mod limit;
 mod measure;
 mod orders;
 
 pub use measure::measure;
 
+use super::budget::{self, Fields, Run};
 use super::executor::{Executor, Progress};
-use super::{FmmError, FmmOptions, Plan, Precision, Solution};
-use crate::data::Force;
-use crate::data::particles::Particles;
+use super::options::{Wanted, check_executors};
+use super::{FmmError, FmmOptions, Plan, Precision, Solutions};
+use crate::data::particles::Field;
+use crate::data::problem::{Geometry, Sources};
 use crate::direct::error::{self, Errors};
+use crate::direct::summation::Direct;
 use crate::expansion::basis::Basis;
 use crate::tree::lists;
 use cost::{Choice, Costs, Shape};
 use judge::Judge;
+pub(crate) use limit::Arithmetic;
+use limit::{Failed, Limit, out_of_reach};
+pub(crate) use orders::usual_of;
 use orders::{Steps, Tried, guess};
 use pg2::graph::Graph;
 
@@ -27,9 +34,14 @@ pub(super) const SMALL_THETA: f64 = 1.0 / 3.0;
 
 /// What is to be computed.
 pub struct Problem<'a> {
-    pub particles: &'a Particles,
+    pub geometry: Geometry<'a>,
+    /// What the sources carry, set by set. The wanted error is that of each.
+    pub sets: Vec<Sources<'a>>,
+    pub hessian: bool,
     /// The kernel of a black-box expansion.
     pub p2p: Option<&'a Graph>,
+    /// The kernel that runs P2P, if one does.
+    pub near: Option<&'a Graph>,
     /// Chooses the targets whose errors are measured, as it does for [`crate::direct::error::measure`].
     pub seed: u64,
     /// Whether other random targets have the wanted error too, nearly always; otherwise only those that are measured.
@@ -52,21 +64,9 @@ pub struct Free {
 /// A plan that keeps a wanted error, with its first results.
 pub struct Tuned {
     pub plan: Plan,
-    pub solution: Solution,
-    pub errors: Errors,
-}
-
-/// What keeps a wanted error out of reach.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Limit {
-    Kernel,
-    F32,
-    F64,
-    Order,
-    /// Higher orders are not to be had, and the formats of the kernel may not allow more either.
-    OrderOrKernel,
-    /// The far field of 1/r is not softened.
-    Softening,
+    pub solution: Solutions,
+    /// For each set of charges.
+    pub errors: Vec<Errors>,
 }
 
 /// How much larger leaves are where the far field shall be farther away: by one level.
@@ -79,7 +79,7 @@ pub fn precision(wanted: f64) -> Precision {
 
 /// Options for a wanted error, to begin with.
 pub fn start(options: &FmmOptions, wanted: f64) -> FmmOptions {
-    FmmOptions { order: guess(wanted, options.basis.max_order()), ..options.clone() }
+    FmmOptions { order: guess(wanted, options.max_order()), ..options.clone() }
 }
 
 /// Who makes the runs that a search asks for.
@@ -88,20 +88,23 @@ pub(crate) trait Runner {
     fn plan(&mut self, options: &FmmOptions) -> Result<(), FmmError>;
 
     /// A run of an order, or of a part of one (see [`FmmOptions::lower_beyond`]).
-    fn solve(&mut self, order: usize, lower_beyond: Option<f64>) -> Result<Solution, FmmError>;
+    fn solve(&mut self, order: usize, lower_beyond: Option<f64>) -> Result<Solutions, FmmError>;
 
-    /// What is right at some targets.
-    fn reference(&mut self, targets: &[usize]) -> Result<Vec<Force>, FmmError>;
+    /// What is right at some targets for a set of charges: potential, gradient and, where it is asked for, Hessian.
+    fn reference(&mut self, set: usize, targets: &[usize]) -> Result<Vec<[f64; 10]>, FmmError>;
 
-    /// Whether the precision of the options is that of all arithmetic.
-    fn is_native(&self) -> bool;
+    /// The runs that split the error of such a run for a set of charges.
+    fn split(&mut self, order: usize, lower_beyond: Option<f64>, set: usize) -> Result<Fields, FmmError>;
+
+    /// Who computes P2P.
+    fn arithmetic(&self) -> Arithmetic;
 }
 
 /// What a search has found: options that keep a wanted error, with their results.
 pub(crate) struct Found {
     pub options: FmmOptions,
-    pub solution: Solution,
-    pub errors: Errors,
+    pub solution: Solutions,
+    pub errors: Vec<Errors>,
 }
 
 /// One process that runs everything.
@@ -114,26 +117,33 @@ struct Alone<'a, 'e, 'p> {
 
 impl Runner for Alone<'_, '_, '_> {
     fn plan(&mut self, options: &FmmOptions) -> Result<(), FmmError> {
-        self.plan = Plan::for_kernel(self.problem.particles.columns(), options, self.problem.p2p)?;
+        self.plan = Plan::for_kernel(self.problem.geometry, options, self.problem.p2p)?;
         Ok(())
     }
 
-    fn solve(&mut self, order: usize, lower_beyond: Option<f64>) -> Result<Solution, FmmError> {
+    fn solve(&mut self, order: usize, lower_beyond: Option<f64>) -> Result<Solutions, FmmError> {
         self.plan.set_order(order, lower_beyond);
-        self.plan.solve(&self.problem.particles.q, self.executors, self.progress)
+        self.plan.solve_all(&self.problem.sets, self.problem.hessian, self.executors, self.progress)
     }
 
-    fn reference(&mut self, targets: &[usize]) -> Result<Vec<Force>, FmmError> {
-        self.problem.reference(&self.plan.options, Some(&self.plan), targets, self.progress)
+    fn reference(&mut self, set: usize, targets: &[usize]) -> Result<Vec<[f64; 10]>, FmmError> {
+        self.problem.reference(&self.plan.options, Some(&self.plan), (set, targets), self.progress)
     }
 
-    fn is_native(&self) -> bool {
-        self.executors.iter().all(|e| e.is_native())
+    fn split(&mut self, order: usize, lower_beyond: Option<f64>, set: usize) -> Result<Fields, FmmError> {
+        self.plan.set_order(order, lower_beyond);
+        let Problem { geometry, near: p2p, .. } = *self.problem;
+        let run = Run { plan: &self.plan, geometry, sources: self.problem.sets[set], p2p };
+        budget::fields(&run, self.executors, self.progress)
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::of(self.executors)
     }
 }
 
-/// Plans and runs until the relative L2 error of the gradient (of the potential, if P2P gives no gradient) is at most `wanted`,
-/// and not with the step of accuracy below, or nearly so.
+/// Plans and runs until the relative L2 error of the gradient (of the potential, if P2P gives no gradient) is at most `wanted` for
+/// every set of charges, and not with the step of accuracy below, or nearly so.
 pub fn within(
     wanted: f64,
     problem: &Problem,
@@ -141,7 +151,8 @@ pub fn within(
     executors: &mut [&mut dyn Executor],
     progress: &mut Progress,
 ) -> Result<Tuned, FmmError> {
-    let plan = Plan::for_kernel(problem.particles.columns(), options, problem.p2p)?;
+    check_executors(options, problem.wanted(), executors)?;
+    let plan = Plan::for_kernel(problem.geometry, options, problem.p2p)?;
     let mut alone = Alone { problem, plan, executors, progress };
     let Found { options, solution, errors } = search(wanted, problem, options, &mut alone)?;
     let mut plan = alone.plan;
@@ -156,31 +167,72 @@ pub(crate) fn search(
     options: &FmmOptions,
     runner: &mut dyn Runner,
 ) -> Result<Found, FmmError> {
-    let Problem { particles, seed, is_promise, .. } = *problem;
     let mut options = options.clone();
-    let n = particles.len();
-    let targets =
-        if is_promise { judge::targets(n, problem.cost_of_a_pair(&options), seed) } else { judge::checked(n, seed) };
-    let reference = runner.reference(&targets)?;
-    let edge = error::edge(particles.columns(), options.periodic.as_ref());
-    let judge = Judge::new((n, edge), targets, reference, seed);
-    let mut search = Search { wanted, problem, judge, runner };
+    let judges = judges(problem, &options, runner)?;
+    let mut search = Search { wanted, problem, judges, runner };
     loop {
-        let (limit, best) = match search.orders(&options)? {
-            Ok(found) => return Ok(found),
-            Err(limited) => limited,
+        options = match search.orders(&options)? {
+            Ended::Found(found) => return Ok(found),
+            Ended::Softened(order) => softened(&options, order),
+            Ended::Failed(failed) => {
+                let limit = search.limit(&options, &failed)?;
+                other(&options, problem, limit).ok_or_else(|| out_of_reach(wanted, limit, failed.error))?
+            }
         };
-        options = other(&options, problem, limit).ok_or_else(|| out_of_reach(wanted, limit, best))?;
         search.runner.plan(&options)?;
         // Other cells have their corners elsewhere.
-        search.judge.unite();
+        search.judges.iter_mut().for_each(|judge| judge.unite());
     }
 }
 
+/// How a search among orders ends.
+enum Ended {
+    Found(Found),
+    /// The plan has taken the expansion of softened 1/r, whose orders are others; that of the first run.
+    Softened(usize),
+    Failed(Failed),
+}
+
+fn softened(options: &FmmOptions, order: usize) -> FmmOptions {
+    let softened = FmmOptions { basis: Basis::Softened, lower_beyond: None, ..options.clone() };
+    FmmOptions { order: order.min(softened.max_order()), ..softened }
+}
+
+/// Those who judge each set of charges, by the same targets to begin with.
+fn judges(problem: &Problem, options: &FmmOptions, runner: &mut dyn Runner) -> Result<Vec<Judge>, FmmError> {
+    let (n, seed) = (problem.targets(), problem.seed);
+    let targets = match problem.is_promise {
+        true => judge::targets(n, problem.cost_of_a_target(options), seed),
+        false => judge::checked(n, seed),
+    };
+    let edge = error::edge(problem.geometry, options.periodic.as_ref());
+    let judge = |set| {
+        let reference = runner.reference(set, &targets)?;
+        Ok(Judge::new((n, edge), targets.clone(), &reference, seed))
+    };
+    (0..problem.sets.len()).map(judge).collect()
+}
+
 impl Problem<'_> {
-    /// What a source and a target cost in [`Problem::reference`], in pairs by 1/r.
-    fn cost_of_a_pair(&self, options: &FmmOptions) -> usize {
-        match (self.p2p, &options.periodic) {
+    fn sources(&self) -> usize {
+        self.geometry.sources[0].len()
+    }
+
+    fn targets(&self) -> usize {
+        self.geometry.targets.unwrap_or(self.geometry.sources)[0].len()
+    }
+
+    fn largest(&self) -> usize {
+        self.sources().max(self.targets())
+    }
+
+    fn wanted(&self) -> Wanted {
+        Wanted { dipoles: self.sets.iter().any(|s| s.dipoles.is_some()), hessian: self.hessian }
+    }
+
+    /// What a target costs in [`Problem::reference`] for all sets of charges, in pairs by 1/r.
+    fn cost_of_a_target(&self, options: &FmmOptions) -> usize {
+        let pair = match (self.p2p, &options.periodic) {
             (None, None) => 1,
             (None, Some(_)) => judge::cost::EWALD,
             (Some(_), None) => judge::cost::KERNEL,
@@ -188,21 +240,28 @@ impl Problem<'_> {
                 let near = 2 * lists::reach(lists::near2(options.theta)) as usize + 1;
                 judge::cost::KERNEL * near.pow(periodic.count() as u32)
             }
-        }
+        };
+        let Wanted { dipoles, hessian } = self.wanted();
+        let derivatives = if dipoles || hessian { judge::cost::DERIVATIVES } else { 1 };
+        self.sources() * self.sets.len() * pair * derivatives
     }
 
-    /// What is right at some targets. The sums of a kernel need a plan.
+    /// What is right at some targets for a set of charges. The sums of a kernel need a plan.
     pub(crate) fn reference(
         &self,
         options: &FmmOptions,
         plan: Option<&Plan>,
-        targets: &[usize],
+        (set, targets): (usize, &[usize]),
         progress: &mut Progress,
-    ) -> Result<Vec<Force>, FmmError> {
-        match self.p2p.zip(plan) {
-            Some((graph, plan)) => Ok(super::offload::direct(plan, &self.particles.q, graph, targets, progress)?),
-            None => Ok(error::reference(self.particles, targets, options.eps, options.periodic.as_ref())),
+    ) -> Result<Vec<[f64; 10]>, FmmError> {
+        let sources = self.sets[set];
+        if let Some((graph, plan)) = self.p2p.zip(plan) {
+            let charges = sources.charges.expect("kernels are refused dipoles");
+            let found = super::offload::direct(plan, charges, graph, targets, progress)?;
+            return Ok(found.into_iter().map(|f| std::array::from_fn(|a| if a < 4 { f[a] } else { 0.0 })).collect());
         }
+        let direct = Direct { geometry: self.geometry, sources, eps: options.eps, hessian: self.hessian };
+        Ok(error::reference_of(&direct, targets, options.periodic.as_ref()))
     }
 }
 
@@ -212,15 +271,24 @@ fn other(options: &FmmOptions, problem: &Problem, limit: Limit) -> Option<FmmOpt
     let mut options = options.clone();
     match limit {
         Limit::F32 if free.precision => options.precision = Precision::F64,
-        Limit::Order | Limit::OrderOrKernel if free.theta && options.theta > SMALL_THETA => options.theta = SMALL_THETA,
-        Limit::Softening if free.leaf && options.leaf < problem.particles.len() => {
+        Limit::Order if free.theta && options.theta > SMALL_THETA => {
+            options.theta = SMALL_THETA;
+            options.order = options.order.min(options.max_order());
+        }
+        // With larger cells fewer pairs are expanded, and at last none.
+        Limit::Order | Limit::Softening
+            if options.eps > 0.0
+                && (options.basis == Basis::Softened || limit == Limit::Softening)
+                && free.leaf
+                && options.leaf < problem.largest() =>
+        {
             options.leaf = options.leaf.saturating_mul(A_LEVEL);
             return Some(options);
         }
         _ => return None,
     }
     if free.leaf {
-        let Shape { leaf, enlarge } = native_shape(problem.costs, problem.particles.len(), &options, free.enlarge);
+        let Shape { leaf, enlarge } = native_shape(problem.costs, problem.sources(), &options, free.enlarge);
         (options.leaf, options.enlarge) = (leaf, enlarge);
     }
     Some(options)
@@ -231,33 +299,19 @@ pub fn native_shape(costs: &Costs, n: usize, options: &FmmOptions, may_enlarge: 
     let FmmOptions { basis, order, precision, .. } = *options;
     let choice = Choice { n, basis, order, precision };
     // What a level costs a kernel's own expansion, with tables for each, is not in that model.
-    match may_enlarge && options.periodic.is_none() && basis != Basis::Chebyshev {
+    let has_own = matches!(basis, Basis::Chebyshev | Basis::Softened);
+    match may_enlarge && options.periodic.is_none() && !has_own {
         true => costs.shape(&choice),
         false => Shape { leaf: costs.leaf(&choice), enlarge: 1.0 },
     }
-}
-
-fn out_of_reach(wanted: f64, limit: Limit, best: f64) -> FmmError {
-    let why = match limit {
-        Limit::Kernel => "the number formats of the P2P kernel limit it; take a wider kernel or backend `cpu`",
-        Limit::F32 => "f32 limits it; take --precision f64",
-        Limit::Order => "the highest order limits it; take a smaller --theta",
-        Limit::OrderOrKernel => {
-            "the highest order limits it, or the number formats of the P2P kernel; take a smaller --theta, a wider kernel or backend `cpu`"
-        }
-        Limit::F64 => "f64 limits it",
-        Limit::Softening => {
-            "the far field is not softened; take a shorter --eps, a larger --leaf or none, or --p2p p2p --expansion chebyshev, which softens it"
-        }
-    };
-    FmmError::Range(format!("an error of {wanted:e} is out of reach: the best was {best:.1e}; {why}"))
 }
 
 /// Looks for the lowest order that does.
 struct Search<'a> {
     wanted: f64,
     problem: &'a Problem<'a>,
-    judge: Judge,
+    /// One for each set of charges.
+    judges: Vec<Judge>,
     runner: &'a mut dyn Runner,
 }
 
@@ -266,70 +320,85 @@ struct Search<'a> {
 struct Runs {
     tried: Vec<Tried>,
     /// By step.
-    kept: Vec<(usize, Solution)>,
+    kept: Vec<(usize, Solutions)>,
 }
 
 impl Runs {
-    /// Only the run of the lowest step that is good is kept, and the last one.
+    /// Only the run of the lowest step that is good is kept, that of the least error, and the last one.
     fn drop_others(&mut self, wanted: f64) {
         let last = self.tried.last().map(|t| t.step);
-        let best = self.best(wanted);
-        self.kept.retain(|(step, _)| Some(*step) == best || Some(*step) == last);
+        let (best, nearest) = (self.best(wanted), self.nearest().map(|t| t.step));
+        self.kept.retain(|(step, _)| [best, nearest, last].contains(&Some(*step)));
     }
 
     /// The lowest step that is good.
     fn best(&self, wanted: f64) -> Option<usize> {
         self.tried.iter().filter(|t| t.error <= wanted).map(|t| t.step).min()
     }
+
+    /// The step of the least error.
+    fn nearest(&self) -> Option<&Tried> {
+        self.tried.iter().min_by(|a, b| a.error.total_cmp(&b.error))
+    }
+
+    /// The results of a step that were kept.
+    fn take(&mut self, step: usize) -> Solutions {
+        let at = self.kept.iter().position(|(kept, _)| *kept == step).expect("the run of this step is kept");
+        self.kept.swap_remove(at).1
+    }
 }
 
 impl Search<'_> {
-    /// Tries orders of a plan. Gives what limits the error, and the best one, where none does.
-    fn orders(&mut self, options: &FmmOptions) -> Result<Result<Found, (Limit, f64)>, FmmError> {
-        let steps = Steps::new(options.basis, lists::near2(options.theta));
+    /// Tries orders of a plan. Gives the run of the least error where none does.
+    fn orders(&mut self, options: &FmmOptions) -> Result<Ended, FmmError> {
+        let steps = Steps::new(options.basis, options.max_order(), lists::near2(options.theta));
         let mut runs = Runs::default();
         let mut next = Some(steps.of_order(options.order));
+        let mut is_direct = false;
         while let Some(step) = next {
             let (order, lower_beyond) = steps.order(step);
             let solution = self.runner.solve(order, lower_beyond)?;
-            runs.tried.push(Tried { step, error: self.error(&solution) });
+            is_direct = budget::is_direct(options, &solution.stats.pairs);
+            if let Some(order) = solution.stats.softened.filter(|_| options.basis != Basis::Softened) {
+                return Ok(Ended::Softened(order));
+            }
+            runs.tried.push(Tried { step, error: self.error(&solution.fields) });
             runs.kept.push((step, solution));
             self.divide(&mut runs)?;
             runs.drop_others(self.wanted);
-            next = steps.next(&runs.tried, self.wanted).or_else(|| self.second(&runs, &steps));
-        }
-        let Some(step) = runs.best(self.wanted) else {
-            let best = runs.tried.iter().map(|t| t.error).fold(f64::INFINITY, f64::min);
-            let is_highest = runs.tried.iter().any(|t| t.step == steps.most());
-            let is_soft = options.eps > 0.0 && self.problem.p2p.is_none();
-            let limit = match options.precision {
-                _ if !self.runner.is_native() && is_highest && steps.still_gains(&runs.tried) => Limit::OrderOrKernel,
-                _ if !self.runner.is_native() => Limit::Kernel,
-                Precision::F32 => Limit::F32,
-                Precision::F64 if is_highest && !(is_soft && options.theta <= SMALL_THETA) => Limit::Order,
-                Precision::F64 if is_soft => Limit::Softening,
-                Precision::F64 => Limit::F64,
+            next = match runs.best(self.wanted) {
+                // No order changes direct sums.
+                None if is_direct => None,
+                _ => steps.next(&runs.tried, self.wanted).or_else(|| self.second(&runs, &steps)),
             };
-            return Ok(Err((limit, best)));
-        };
-        let (order, lower_beyond) = steps.order(step);
-        let at = runs.kept.iter().position(|(kept, _)| *kept == step).expect("the best run is kept");
-        let solution = runs.kept.swap_remove(at).1;
-        let errors = self.judge.errors(&solution.field);
-        Ok(Ok(Found { options: FmmOptions { order, lower_beyond, ..options.clone() }, solution, errors }))
+        }
+        if let Some(step) = runs.best(self.wanted) {
+            let (order, lower_beyond) = steps.order(step);
+            let solution = runs.take(step);
+            let errors = self.errors(&solution.fields);
+            let options = FmmOptions { order, lower_beyond, ..options.clone() };
+            return Ok(Ended::Found(Found { options, solution, errors }));
+        }
+        let nearest = *runs.nearest().expect("a step was tried");
+        let is_highest = runs.tried.iter().any(|t| t.step == steps.most());
+        let (order, lower_beyond) = steps.order(nearest.step);
+        let fields = runs.take(nearest.step).fields;
+        Ok(Ended::Failed(Failed { order, lower_beyond, error: nearest.error, fields, is_highest, is_direct }))
     }
 
-    /// Tells the judge where errors are large, once two steps were run, and judges both again.
+    /// Tells the judges where errors are large, once two steps were run, and judges both again.
     fn divide(&mut self, runs: &mut Runs) -> Result<(), FmmError> {
         let [(_, one), (_, other)] = &runs.kept[..] else { return Ok(()) };
-        if !self.problem.is_promise || !self.judge.needs_strata() {
+        if !self.problem.is_promise || !self.needs_strata() {
             return Ok(());
         }
-        let targets = self.judge.divide(&one.field, &other.field);
-        let reference = self.runner.reference(&targets)?;
-        self.judge.add(targets, reference);
+        for (set, judge) in self.judges.iter_mut().enumerate() {
+            let targets = judge.divide(&one.fields[set], &other.fields[set]);
+            let reference = self.runner.reference(set, &targets)?;
+            judge.add(targets, &reference);
+        }
         for (step, solution) in &runs.kept {
-            let error = self.judge.bound(&solution.field);
+            let error = self.error(&solution.fields);
             runs.tried.iter_mut().filter(|t| t.step == *step).for_each(|t| t.error = error);
         }
         Ok(())
@@ -338,17 +407,32 @@ impl Search<'_> {
     /// A second step where one alone was tried and two tell more.
     fn second(&self, runs: &Runs, steps: &Steps) -> Option<usize> {
         let [only] = runs.tried[..] else { return None };
-        let is_wanted = self.problem.is_promise && self.judge.needs_strata();
+        let is_wanted = self.problem.is_promise && self.needs_strata();
         let other = if only.step > steps.least() { only.step - 1 } else { only.step + 1 };
         Some(other).filter(|step| is_wanted && *step <= steps.most())
     }
 
-    fn error(&self, solution: &Solution) -> f64 {
-        if self.problem.is_promise {
-            return self.judge.bound(&solution.field);
-        }
-        let errors = self.judge.errors(&solution.field);
-        errors.gradient_rel_l2.unwrap_or(errors.potential_rel_l2)
+    fn needs_strata(&self) -> bool {
+        self.judges.iter().any(Judge::needs_strata)
+    }
+
+    fn errors(&self, fields: &[Field]) -> Vec<Errors> {
+        self.judges.iter().zip(fields).map(|(judge, field)| judge.errors(field)).collect()
+    }
+
+    /// The error of each set of charges that is judged by.
+    fn judged(&self, fields: &[Field]) -> Vec<f64> {
+        let of_errors = |errors: Errors| errors.gradient_rel_l2.unwrap_or(errors.potential_rel_l2);
+        let one = |(judge, field): (&Judge, &Field)| match self.problem.is_promise {
+            true => judge.bound(field),
+            false => of_errors(judge.errors(field)),
+        };
+        self.judges.iter().zip(fields).map(one).collect()
+    }
+
+    /// The largest of them.
+    fn error(&self, fields: &[Field]) -> f64 {
+        self.judged(fields).into_iter().fold(0.0, f64::max)
     }
 }
 
@@ -365,7 +449,17 @@ mod tests {
         let free = |precision| Free { theta: true, precision, leaf: true, enlarge: false };
         let within = |free, executors: &mut [&mut dyn Executor]| {
             let costs = Costs::default();
-            let problem = Problem { particles: &particles, p2p: None, seed: 5, is_promise: true, free, costs: &costs };
+            let problem = Problem {
+                geometry: particles.columns().into(),
+                sets: vec![particles.q[..].into()],
+                hessian: false,
+                p2p: None,
+                near: None,
+                seed: 5,
+                is_promise: true,
+                free,
+                costs: &costs,
+            };
             let options =
                 FmmOptions { basis: Basis::Solid, leaf: 40, precision: Precision::F32, ..FmmOptions::default() };
             within(1e-8, &problem, &start(&options, 1e-8), executors, &mut |_, _, _| {})
@@ -373,7 +467,7 @@ mod tests {
         for executors in [&mut [] as &mut [&mut dyn Executor], &mut [&mut NativeP2p(None)]] {
             let found = within(free(true), executors).expect("f64 does");
             assert_eq!(found.plan.options.precision, Precision::F64);
-            assert!(found.errors.gradient_rel_l2.is_some_and(|e| e <= 1e-8));
+            assert!(found.errors[0].gradient_rel_l2.is_some_and(|e| e <= 1e-8));
             let refused = within(free(false), executors).err().expect("f32 does not").to_string();
             assert!(refused.contains("f32 limits it; take --precision f64"), "{refused}");
         }

@@ -6,7 +6,7 @@ use super::prepare::Slice;
 use super::solve::{collected, solve};
 use crate::backends::{BackendOptions, cpu};
 use crate::data::particles::Field;
-use crate::fmm::budget::{Fields, has_own_meaning};
+use crate::fmm::budget::{Fields, has_own_meaning, is_direct};
 use crate::fmm::executor::{Executor, Progress, Stage, State, Work};
 use crate::fmm::offload::Pipelines;
 use crate::fmm::{FmmError, FmmOptions, Plan, Precision};
@@ -51,32 +51,48 @@ impl Executor for Far<'_> {
     }
 }
 
-/// The results with formats taken away from the run of a slice with one set of charges; on the first rank, for all targets. `p2p` is
-/// the kernel of P2P, if one runs it.
+/// The results with formats taken away from the run of a slice, for the first of its sets of charges; on the first rank, for all
+/// targets. `p2p` is the kernel of P2P, if one runs it.
 pub fn fields(
     comm: &dyn Comm,
     slice: &Slice,
     p2p: Option<&Graph>,
     executors: &mut [&mut dyn Executor],
 ) -> Result<Option<Fields>, RankError> {
-    let mut backend = (cpu::ENTRY.open)(&BackendOptions::default());
+    let mut backends = [(); 2].map(|()| (cpu::ENTRY.open)(&BackendOptions::default()));
+    let [of_grid, of_meaning] = &mut backends;
+    let by_kernel = p2p.filter(|_| !executors.iter().all(|e| e.is_native()));
+    let mut on_grid = by_kernel.map(|graph| Pipelines::new(&mut **of_grid, graph, None));
     let graph = p2p.filter(|graph| has_own_meaning(graph, slice.options));
-    let mut meaning = graph.map(|graph| Pipelines::new(&mut *backend, graph, None));
-    let without_p2p = {
-        let far = executors.iter_mut().filter(|e| Stage::FAR.iter().any(|stage| e.takes(*stage)));
-        let mut far: Vec<Far> = far.map(|e| Far(&mut **e)).collect();
-        let mut all: Vec<&mut dyn Executor> = meaning.iter_mut().map(|m| m as &mut dyn Executor).collect();
-        all.extend(far.iter_mut().map(|e| e as &mut dyn Executor));
-        one(comm, &Slice { p2p: Precision::F64, ..slice.with(slice.options) }, &mut all)?
+    let mut meaning = graph.map(|graph| Pipelines::new(&mut **of_meaning, graph, None).exact());
+    let far = executors.iter_mut().filter(|e| Stage::FAR.iter().any(|stage| e.takes(*stage)));
+    let mut far: Vec<Far> = far.map(|e| Far(&mut **e)).collect();
+    let in_f64 = Slice { p2p: Precision::F64, ..slice.with(slice.options) };
+    let on_grid = match &mut on_grid {
+        Some(pipelines) => one(comm, &in_f64, &mut before(Some(pipelines), &mut far))?.map(|of| of.0),
+        None => None,
     };
+    let without_p2p = one(comm, &in_f64, &mut before(meaning.as_mut(), &mut far))?;
     let options = FmmOptions { precision: Precision::F64, ..slice.options.clone() };
-    let mut all: Vec<&mut dyn Executor> = meaning.iter_mut().map(|m| m as &mut dyn Executor).collect();
-    let in_f64 = one(comm, &slice.with(&options), &mut all)?;
-    Ok(without_p2p.zip(in_f64).map(|(without_p2p, in_f64)| Fields { without_p2p, in_f64 }))
+    let in_f64 = one(comm, &slice.with(&options), &mut before(meaning.as_mut(), &mut []))?;
+    let Some(((without_p2p, is_direct), (in_f64, _))) = without_p2p.zip(in_f64) else { return Ok(None) };
+    Ok(Some(Fields { on_grid, without_p2p, in_f64, is_direct }))
 }
 
-/// A run of all ranks; the first one gets the results.
-fn one(comm: &dyn Comm, slice: &Slice, executors: &mut [&mut dyn Executor]) -> Result<Option<Field>, RankError> {
+/// P2P by a kernel, if by one, and the other stages as before.
+fn before<'e>(p2p: Option<&'e mut Pipelines>, far: &'e mut [Far]) -> Vec<&'e mut dyn Executor> {
+    let p2p = p2p.map(|p| p as &mut dyn Executor);
+    p2p.into_iter().chain(far.iter_mut().map(|e| e as &mut dyn Executor)).collect()
+}
+
+/// A run of all ranks; the first one gets the results of the first set of charges, and whether all pairs were summed directly.
+fn one(
+    comm: &dyn Comm,
+    slice: &Slice,
+    executors: &mut [&mut dyn Executor],
+) -> Result<Option<(Field, bool)>, RankError> {
     let answer = solve(comm, slice, executors)?;
-    Ok(collected(comm, &answer.fields)?.and_then(|mut fields| fields.pop()))
+    let is_direct = is_direct(slice.options, &answer.stats.pairs);
+    let mut fields = collected(comm, &answer.fields)?.unwrap_or_default();
+    Ok((!fields.is_empty()).then(|| (fields.swap_remove(0), is_direct)))
 }

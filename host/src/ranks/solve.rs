@@ -8,8 +8,10 @@ use super::prepare::{Prepared, Slice, prepare};
 use super::report::{Clock, RankCount, RanksReport, STAGES, spread};
 use super::stages::{self, Found};
 use crate::data::particles::Field;
+use crate::expansion::basis::Basis;
 use crate::fmm::executor::{Executor, Stage, Work};
 use crate::fmm::field::{beyond, is_beyond};
+use crate::fmm::softening;
 use crate::fmm::stats::{Pairs, PerKernel, Seconds, Stats};
 use crate::job::Words;
 use hdl::Flags;
@@ -30,6 +32,12 @@ pub fn solve(comm: &dyn Comm, slice: &Slice, executors: &mut [&mut dyn Executor]
     barrier(comm)?;
     let mut clock = Clock::default();
     let mut prepared = prepare(comm, slice, executors, &mut clock)?;
+    let eps = prepared.map.length(slice.options.eps);
+    if let Some(other) = softening::other(slice.options, eps, prepared.levels) {
+        let other = Slice { p2p: slice.p2p, ..slice.with(&other) };
+        let Answer { fields, stats, report } = solve(comm, &other, executors)?;
+        return Ok(Answer { fields, stats: Stats { order: slice.options.order, ..stats }, report });
+    }
     let found = stages::run(comm, slice, executors, &mut prepared, &mut clock)?;
     clock.wait(comm)?;
     let fields = returned(comm, &prepared, &found)?;
@@ -235,7 +243,6 @@ fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Resul
     let [p2p, far] = [Together::of(comm, &work)?, Together::of(comm, &m2l)?];
     let words = |of: fn(&Words) -> u64| of(&p2p.words) + of(&far.words);
     let pairs = Pairs { p2p: sum(0), m2l: sum(1), m2p: sum(2), p2l: sum(3) };
-    let unsoftened = pairs.unsoftened(prepared.map.length(options.eps), prepared.levels);
     Ok(Stats {
         backend: executor.unwrap_or(crate::backends::cpu::ENTRY.name).to_string(),
         n: prepared.starts[0][comm.size()] as usize,
@@ -248,7 +255,7 @@ fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Resul
         levels: prepared.levels,
         seconds,
         pairs,
-        unsoftened: unsoftened.filter(|_| slice.kernel.is_none()),
+        softened: (options.basis == Basis::Softened).then_some(options.order),
         // Several ranks stream to the cells that they share; each pair counts once.
         streamed: PerKernel { p2p: p2p.streamed, m2l: if options.near_only { 0 } else { sum(4) * sets } },
         recomputed: sum(5),

@@ -46,13 +46,23 @@ fn errors(case: &Case, wanted: &[f64]) -> Vec<(Vec<f64>, bool)> {
         (options.leaf, options.enlarge) = (leaf, enlarge);
         let theta = case.theta.is_none();
         let free = tune::Free { theta, precision: true, leaf: true, enlarge: may_enlarge };
-        let problem = tune::Problem { particles: &p, p2p: None, seed, is_promise: true, free, costs: &costs };
+        let problem = tune::Problem {
+            geometry: p.columns().into(),
+            sets: vec![p.q[..].into()],
+            hessian: false,
+            p2p: None,
+            near: None,
+            seed,
+            is_promise: true,
+            free,
+            costs: &costs,
+        };
         let tuned = tune::within(*wanted, &problem, &options, &mut [], &mut |_, _, _| {})
             .unwrap_or_else(|e| panic!("{:?} {:?} {n}: {e}", case.distribution, case.charge));
         let error = |targets: &Vec<usize>| {
             let at = |k: &usize| reference[all.binary_search(k).expect("one of them all")];
             let reference: Vec<_> = targets.iter().map(at).collect();
-            compare(&tuned.solution.field, targets, &reference, 1.0).gradient_rel_l2.expect("a gradient") / wanted
+            compare(&tuned.solution.fields[0], targets, &reference, 1.0).gradient_rel_l2.expect("a gradient") / wanted
         };
         let errors = samples.iter().map(error).collect();
         (errors, tuned.solution.stats.pairs.m2l > 0 && tuned.plan.options.order > 1)

@@ -30,10 +30,20 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
             (options.leaf, options.enlarge) = (leaf, enlarge);
             // The same targets are judged by, so nothing has to be left for others.
             let (is_promise, free) = (false, tune::Free::default());
-            let problem = tune::Problem { particles: &particles, p2p: None, seed: 1, is_promise, free, costs: &costs };
+            let problem = tune::Problem {
+                geometry: particles.columns().into(),
+                sets: vec![particles.q[..].into()],
+                hessian: false,
+                p2p: None,
+                near: None,
+                seed: 1,
+                is_promise,
+                free,
+                costs: &costs,
+            };
             let tuned = tune::within(wanted, &problem, &options, &mut [], &mut |_, _, _| {}).map_err(wrong)?;
             (options.order, options.lower_beyond) = (tuned.plan.options.order, tuned.plan.options.lower_beyond);
-            let error = tuned.errors.gradient_rel_l2.unwrap_or(f64::NAN);
+            let error = tuned.errors[0].gradient_rel_l2.unwrap_or(f64::NAN);
             drop(tuned);
             let Times { mut plans, mut runs, mut firsts, stages } = times(&particles, &options, repeat)?;
             let mut both: Vec<f64> = plans.iter().zip(&runs).map(|(plan, run)| plan + run).collect();

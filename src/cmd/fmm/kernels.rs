@@ -56,6 +56,8 @@ impl Kernels {
             _ if args.near_only => None,
             None if options.basis == Basis::Chebyshev || args.tol.is_some() => None,
             Some(file) if file == NATIVE => None,
+            // M2L kernels are those of 1/r, while native code softens the far field where that matters.
+            None if options.eps > 0.0 => None,
             Some(file) => Some(source::load(file)?.1),
             None if entry.native => None,
             None => Some(generated(options.order)?),

@@ -61,14 +61,14 @@ pub fn text(rows: Vec<Row>, on_card: bool) -> String {
     out
 }
 
-/// A row of relative L2 errors: by truncation, the formats of P2P, those of M2L, and of all.
+/// A row of relative L2 errors: by truncation (where there is none, by rounding), the grid, the formats of P2P, those of M2L, and of all.
 pub struct Part {
     pub name: &'static str,
-    pub errors: [String; 4],
+    pub errors: [String; 5],
 }
 
 /// The heads of such rows.
-pub const CAUSES: [&str; 4] = ["truncation", "P2P formats", "M2L formats", "all"];
+pub const CAUSES: [&str; 5] = ["truncation", "grid", "P2P formats", "M2L formats", "all"];
 
 /// The report's template.
 #[derive(Template)]
@@ -87,7 +87,7 @@ pub struct Page {
 }
 
 impl Page {
-    pub fn causes(&self) -> [&'static str; 4] {
+    pub fn causes(&self) -> [&'static str; 5] {
         CAUSES
     }
 

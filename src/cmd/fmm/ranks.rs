@@ -23,7 +23,7 @@ use host::ranks::mpi::{self, Mpi};
 use host::ranks::prepare::Slice;
 use host::ranks::report::RanksReport;
 use host::ranks::solve::{Answer, collected, solve};
-use host::ranks::tune::{self, Tuned};
+use host::ranks::tune::{self, Engine, Tuned};
 use host::ranks::{RankError, threads};
 use pg2::graph::Graph;
 use std::ops::Range;
@@ -397,13 +397,13 @@ impl Task<'_> {
             return Ok(fields.map(|fields| Done { fields, stats, report, options: options.clone(), split }));
         };
         let first = whole.filter(|_| comm.rank() == 0).map(|input| self.whole(input));
-        let problem = first.as_ref().map(task::Task::problem).transpose();
-        let problem = agree(comm, problem.map_err(of_rank))?;
-        let (options, found) = tune::within(comm, wanted, problem.as_ref(), &slice, &mut executors)?;
+        let problem = first.as_ref().map(task::Task::problem);
+        let engine = Engine { p2p: job.p2p(), executors: &mut executors };
+        let (options, found) = tune::within(comm, wanted, problem.as_ref(), &slice, engine)?;
         let split = self.split(comm, &slice.with(&options), &mut executors)?;
-        Ok(found.map(|Tuned { field, answer: Answer { stats, report, .. }, errors }| {
-            let stats = Stats { error: Some(errors), ..stats };
-            Done { fields: vec![field], stats, report, options, split }
+        Ok(found.map(|Tuned { fields, answer: Answer { stats, report, .. }, errors }| {
+            let stats = stats.with_errors(errors);
+            Done { fields, stats, report, options, split }
         }))
     }
 

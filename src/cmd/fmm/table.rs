@@ -36,9 +36,6 @@ fn rows(s: &Stats) -> Vec<Row> {
     ]
 }
 
-/// Of what the far field lacks for want of softening, less than this is not worth a line.
-const SOFT: f64 = 1e-3;
-
 /// Who computed targets again.
 fn again(s: &Stats) -> String {
     format!("targets computed again on the {} in wider arithmetic", if s.on_card.is_some() { "card" } else { "CPU" })
@@ -116,11 +113,8 @@ fn notes(s: &Stats) -> Vec<String> {
         });
         out.push(format!("leaf size by the costs of the stages ({by}){root}"));
     }
-    if let Some(change) = s.unsoftened.filter(|change| *change >= SOFT) {
-        out.push(format!(
-            "the far field is not softened, which changes the gradients of its closest pairs by up to {change:.1e} of themselves; with \
-             --p2p p2p --expansion chebyshev it is",
-        ));
+    if let Some(order) = s.softened {
+        out.push(format!("the far field is softened too: its expansion is that of softened 1/r, of order {order}"));
     }
     out
 }
@@ -128,7 +122,9 @@ fn notes(s: &Stats) -> Vec<String> {
 /// What the error is made of.
 fn parts(budget: &Budget) -> Vec<Part> {
     let row = |(name, parts): (&'static str, &Parts)| {
-        let errors = [parts.truncation, parts.p2p, parts.m2l, parts.total].map(number);
+        let Parts { truncation, rounding, grid, p2p, m2l, total, .. } = *parts;
+        // One of both is 0: direct sums have no truncation.
+        let errors = [truncation.max(rounding), grid, p2p, m2l, total].map(number);
         Part { name, errors }
     };
     let both = [Some(("potential", &budget.potential)), budget.gradient.as_ref().map(|g| ("gradient", g))];
@@ -137,14 +133,24 @@ fn parts(budget: &Budget) -> Vec<Part> {
 
 /// Where more bits or orders would help.
 fn advice(budget: &Budget) -> String {
-    let p = budget.gradient.as_ref().unwrap_or(&budget.potential);
+    let p = budget.judged();
     let of = if budget.gradient.is_some() { "gradient" } else { "potential" };
     let (what, more) = match p.largest {
-        Cause::Truncation => {
+        None => return format!("the {of} has no error at these targets"),
+        Some(Cause::Rounding) => {
+            return format!("the error of the {of} is the rounding of f64: all pairs are summed directly");
+        }
+        Some(Cause::Truncation) => {
             (format!("the order limits the error of the {of}"), "an order more halves that part, about, and")
         }
-        Cause::P2p => (format!("the error of the {of} comes from P2P: spend bits there"), "a fraction bit more"),
-        Cause::M2l => (format!("the error of the {of} comes from M2L: spend bits there"), "a fraction bit more"),
+        Some(Cause::Grid) => (
+            format!(
+                "the error of the {of} comes from the grid of 31 bits on which kernels get coordinates, not from formats"
+            ),
+            "native P2P",
+        ),
+        Some(Cause::P2p) => (format!("the error of the {of} comes from P2P: spend bits there"), "a fraction bit more"),
+        Some(Cause::M2l) => (format!("the error of the {of} comes from M2L: spend bits there"), "a fraction bit more"),
     };
     format!("{what}; {more} would give {}", number(p.next))
 }

@@ -14,7 +14,7 @@ use host::fmm::budget::{self, Budget, Fields, Run, Seen};
 use host::fmm::executor::{Executor, Progress};
 use host::fmm::gpu::whole::Answer;
 use host::fmm::stats::{LeafBy, Reference, Stats};
-use host::fmm::{FmmOptions, Plan, Solution, Solutions, bind, offload, tune};
+use host::fmm::{FmmOptions, Plan, Solutions, bind, offload, tune};
 use pg2::graph::Graph;
 
 /// Targets that `--budget` compares without `--check`.
@@ -108,9 +108,7 @@ impl Task<'_> {
         let sources = self.input.sources();
         let errors = sources.iter().zip(fields).map(|(sources, field)| self.errors(plan, sources, field, count));
         let errors = Steps::during("measuring the errors", || errors.collect::<Result<Vec<_>, Failure>>())?;
-        let mut errors = errors.into_iter();
-        stats.error = errors.next();
-        stats.more_errors = errors.collect();
+        *stats = std::mem::take(stats).with_errors(errors);
         Ok(())
     }
 
@@ -146,21 +144,15 @@ impl Task<'_> {
         executors: &mut [&mut dyn Executor],
         progress: &mut Progress,
     ) -> Result<(Plan, Solutions), Failure> {
-        let problem = self.problem()?;
+        let problem = self.problem();
         progress("tree and lists", 0, 0);
         let tuned = tune::within(wanted, &problem, self.options, executors, progress).map_err(failure)?;
-        let Solution { field, stats } = tuned.solution;
-        let stats = Stats { error: Some(tuned.errors), ..stats };
-        Ok((tuned.plan, Solutions { fields: vec![field], stats }))
+        let Solutions { fields, stats } = tuned.solution;
+        Ok((tuned.plan, Solutions { fields, stats: stats.with_errors(tuned.errors) }))
     }
 
     /// What the order is looked for that keeps a wanted error.
-    pub fn problem(&self) -> Result<tune::Problem<'_>, Failure> {
-        if !self.input.is_plain() {
-            return Err(Failure::Usage(
-                "--tol finds the order for particles with one charge each; give an --order for other ones".into(),
-            ));
-        }
+    pub fn problem(&self) -> tune::Problem<'_> {
         let args = self.args;
         let free = tune::Free {
             theta: args.theta.is_none(),
@@ -169,14 +161,17 @@ impl Task<'_> {
             // A card runs P2P by a kernel.
             enlarge: self.native && self.p2p.is_none(),
         };
-        Ok(tune::Problem {
-            particles: &self.input.particles,
+        tune::Problem {
+            geometry: self.input.geometry(),
+            sets: self.input.sources(),
+            hessian: args.hessian,
             p2p: self.expanded(),
+            near: self.p2p,
             seed: args.seed,
             is_promise: true,
             free,
             costs: &self.known.costs,
-        })
+        }
     }
 
     /// The errors of what one set of charges gave at `count` targets.
@@ -220,10 +215,9 @@ impl Task<'_> {
         executors: &mut [&mut dyn Executor],
         progress: &mut Progress,
     ) -> Result<Budget, Failure> {
-        let (particles, targets) = (&self.input.particles, self.seen());
-        let reference = self.reference(Some(plan), &targets)?;
-        let run = Run { plan, particles, field, targets: &targets, reference: &reference, p2p: self.p2p };
-        budget::split(&run, executors, progress).map_err(failure)
+        let run = Run { plan, geometry: self.input.geometry(), sources: self.input.sources()[0], p2p: self.p2p };
+        let fields = budget::fields(&run, executors, progress).map_err(failure)?;
+        self.split(Some(plan), field, &fields)
     }
 
     /// The same from runs that were made. The sums of a kernel need a `plan`.

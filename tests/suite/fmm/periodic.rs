@@ -51,6 +51,30 @@ fn the_check_is_an_ewald_sum_for_all_axes() {
     assert!(error < 1e-4 && error > 1e-5, "{error}");
 }
 
+/// The uniform background of a net charge has a Laplacian; without one there is none.
+#[test]
+fn the_trace_of_a_hessian_is_that_of_the_background() {
+    let p = Place::new();
+    p.write("t.csv", "x,y,z\n0.1,0.2,0.3\n0.9,1.5,0.4\n1.7,0.6,1.9\n");
+    run(&p, "--n 300 --charge positive --save-particles all.csv");
+    let charge: f64 = super::numbers(&p.text("all.csv"), "x,y,z,q").iter().map(|row| row[3]).sum();
+    let background = 4.0 * std::f64::consts::PI * charge / 8.0;
+    for (more, trace) in [
+        ("--periodic 2", background),
+        ("--periodic 2 --expansion solid --leaf 20 --order 14", background),
+        ("--periodic 2 --periodic-axes xy", 0.0),
+        ("--periodic 2 --periodic-axes z", 0.0),
+        ("", 0.0),
+    ] {
+        run(&p, &format!("--particles all.csv --targets t.csv --hessian --backend cpu {more} -o h.csv"));
+        for row in super::numbers(&p.text("h.csv"), "potential,gx,gy,gz,hxx,hxy,hxz,hyy,hyz,hzz") {
+            let found = row[4] + row[7] + row[9];
+            let size = [4, 7, 9].into_iter().fold(background, |most: f64, k| most.max(row[k].abs()));
+            assert!((found - trace).abs() < 1e-9 * size, "{more}: {found} {trace}");
+        }
+    }
+}
+
 /// Where forces cancel, as in a crystal and of one particle alone, a wanted error is that of the potential over the period.
 fn forces_cancel(problems: &[&str]) {
     let p = Place::new();

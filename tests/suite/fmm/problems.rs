@@ -87,8 +87,9 @@ fn what_cannot_be_computed_is_refused() {
     refused("--n 10 --hessian --backend emulator", 2, "--backend cpu");
     refused("--n 10 --hessian --backend cpu --p2p p2p", 2, "--backend cpu");
     refused("--particles both.csv --backend emulator", 2, "--backend cpu");
-    refused("--particles both.csv --tol 1e-3 --backend cpu", 2, "--order");
-    refused("--n 10 --targets targets.csv --tol 1e-3", 2, "--tol");
+    refused("--particles both.csv --tol 1e-3 --backend emulator", 2, "--backend cpu");
+    refused("--particles both.csv --tol 1e-3 --backend emulator --ranks 2", 2, "--backend cpu");
+    refused("--particles both.csv --tol 1e-3 --backend cpu --p2p p2p --expansion chebyshev", 2, "no pins");
     refused("--n 10 --targets none.csv", 1, "none.csv");
     p.write("wrong.csv", "x,y,z\n1,2\n");
     refused("--n 10 --targets wrong.csv", 1, "line 2");
@@ -100,41 +101,108 @@ fn what_cannot_be_computed_is_refused() {
     run(&p, "--particles close.csv --backend cpu");
 }
 
-#[test]
-fn what_the_far_field_lacks_for_want_of_softening_is_said() {
+/// Words, a distribution with charges, and softening lengths.
+type Softened<'a> = (&'a str, &'a str, &'a [f64]);
+
+/// The far field is softened as P2P is: errors with a softening length, and without one.
+fn check_softened(rows: &[Softened]) {
     let p = Place::new();
-    run(&p, "--n 400 --seed 4 --backend cpu --save-particles all.csv");
-    let all = numbers(&p.text("all.csv"), "x,y,z,q");
-    let lines = |rows: &[Vec<f64>]| {
-        rows.iter().fold("x,y,z\n".to_string(), |text, r| text + &format!("{:?},{:?},{:?}\n", r[0], r[1], r[2]))
+    let error = |words: &str| {
+        let s = stats(&p, &format!("{words} --leaf 20 --check 400"));
+        let softened = s["softened"].as_u64();
+        (s["error"]["gradient_rel_l2"].as_f64().expect("an error"), softened)
     };
-    p.write("targets.csv", lines(&all[1..]));
-    let source = &all[0];
-    p.write("one.csv", format!("x,y,z,q\n{:?},{:?},{:?},1\n", source[0], source[1], source[2]));
-    let words = "--particles one.csv --targets targets.csv --backend cpu --expansion solid --order 14 --leaf 4";
-    for eps in [0.01, 0.1, 3.0] {
-        let s = stats(&p, &format!("{words} --eps {eps} -o f.csv"));
-        let most = s["unsoftened"].as_f64().expect("a number");
-        let off = all[1..].iter().zip(numbers(&p.text("f.csv"), FIELD)).map(|(at, found)| {
-            let d = [0, 1, 2].map(|a| source[a] - at[a]);
-            let softened = (d.iter().map(|x| x * x).sum::<f64>() + eps * eps).powf(-1.5);
-            let [off, size] = [0, 1, 2].iter().fold([0.0; 2], |s: [f64; 2], a| {
-                [s[0] + (found[a + 1] - d[*a] * softened).powi(2), s[1] + found[a + 1].powi(2)]
-            });
-            (off / size).sqrt()
-        });
-        let off = off.fold(0.0, f64::max);
-        assert!(off < most + 1e-5 && off > 0.1 * most, "eps {eps}: {off:e} of {most:e}");
-        let ranks = stats(&p, &format!("{words} --eps {eps} --ranks 2"));
-        assert_eq!(ranks["unsoftened"], s["unsoftened"]);
-        assert_eq!(run(&p, &format!("{words} --eps {eps}")).out.contains("is not softened"), eps > 0.001);
+    for (words, dist, lengths) in rows {
+        let (plain, none) = error(&format!("{words} --dist {dist}"));
+        assert_eq!(none, None, "{words}");
+        for eps in *lengths {
+            let (soft, order) = error(&format!("{words} --dist {dist} --eps {eps:e}"));
+            println!("{words} {dist} {eps}: {plain:.2e} {soft:.2e} {order:?}");
+            // The highest orders have direct sums in place of an expansion that is as near.
+            let is_known = dist.starts_with("uniform") || words.contains("order 30");
+            let is_softened = !is_known || order.is_some() == (*eps > 2e-4 && !words.contains("order 30"));
+            assert!(soft < 4.0 * plain + 1e-13 && is_softened, "{words} {dist} {eps}: {soft} {plain}");
+        }
     }
-    // Nothing is left out without a length, without a far field, and by a kernel that is expanded as it is softened.
-    for more in ["", "--eps 0.1 --leaf 400", "--eps 0.1 --near-only"] {
-        let words = words.replace("--leaf 4", "");
-        assert!(stats(&p, &format!("{words} {more}")).get("unsoftened").is_none(), "{more}");
+}
+
+#[test]
+fn the_far_field_is_softened_where_it_matters() {
+    check_softened(&[
+        ("--n 1500 --order 4 --expansion cartesian", "uniform --charge positive", &[1e-4, 0.03, 40.0]),
+        ("--n 1500 --order 5 --precision f32", "normal --charge random", &[0.01, 1.0]),
+        ("--n 1500 --order 3", "plummer", &[0.05]),
+        ("--n 1000 --order 4", "sphere --charge random", &[0.02]),
+        ("--n 500 --order 30 --expansion solid", "uniform --charge positive", &[0.05]),
+    ]);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn the_far_field_is_softened_at_all_orders() {
+    let lengths = &[1e-3, 0.01, 0.1, 1.0][..];
+    let mut rows = Vec::new();
+    for dist in ["uniform --charge positive", "normal --charge random", "layer --charge positive", "sphere", "plummer"]
+    {
+        for words in ["--n 3000 --order 2", "--n 3000 --order 6", "--n 3000 --order 9 --expansion cartesian"] {
+            rows.push((words, dist, lengths));
+        }
     }
-    let words = "--n 2000 --eps 0.1 --backend cpu --p2p p2p --expansion chebyshev --order 6 --leaf 20 --check 200";
-    let s = stats(&p, words);
-    assert!(s.get("unsoftened").is_none() && s["error"]["gradient_rel_l2"].as_f64() < Some(2e-3), "{s}");
+    for words in [
+        "--n 1500 --order 12 --expansion solid",
+        "--n 1500 --order 14 --expansion cartesian",
+        "--n 1500 --order 20 --expansion solid",
+    ] {
+        rows.push((words, "uniform --charge positive", &[0.05][..]));
+    }
+    check_softened(&rows);
+}
+
+/// Dipoles, Hessians, several sets, targets, ranks and kernels on pipelines feel it too, in any unit of length.
+#[test]
+fn whatever_is_computed_is_softened() {
+    let p = Place::new();
+    run(&p, "--n 700 --seed 4 --save-particles all.csv");
+    let all = numbers(&p.text("all.csv"), "x,y,z,q");
+    for unit in [1e-12, 1.0, 1e12] {
+        let wave = |k: usize, s: f64| (k as f64 * s).sin();
+        let row = |(k, r): (usize, &Vec<f64>)| {
+            let [x, y, z] = [0, 1, 2].map(|a| unit * r[a]);
+            format!("{x:?},{y:?},{z:?},{:?},{:?},{:?},0.5,{:?}\n", r[3], wave(k, 0.3), wave(k, 0.7), wave(k, 0.9))
+        };
+        p.write("both.csv", "x,y,z,q,px,py,pz,q2\n".to_string() + &all.iter().enumerate().map(row).collect::<String>());
+        let row = |r: &Vec<f64>| format!("{:?},{:?},{:?},{:?}\n", unit * r[0], unit * r[1], unit * r[2], r[3]);
+        p.write("plain.csv", "x,y,z,q\n".to_string() + &all.iter().map(row).collect::<String>());
+        let row = |r: &Vec<f64>| format!("{:?},{:?},{:?}\n", unit * r[1], unit * r[2], 1.3 * unit * r[0]);
+        p.write("targets.csv", "x,y,z\n".to_string() + &all.iter().map(row).collect::<String>());
+        let eps = 0.08 * unit;
+        let all = [
+            ("--particles both.csv --targets targets.csv --hessian --order 4", 1e-2),
+            ("--particles plain.csv --periodic 1 --order 6", 1e-3),
+            ("--particles both.csv --hessian --order 4 --expansion cartesian", 1e-2),
+            ("--particles plain.csv --targets targets.csv --tol 1e-3", 1e-3),
+            ("--particles plain.csv --backend emulator --order 3 --p2p p2p", 1e-2),
+        ];
+        for (words, most) in &all[..if unit == 1.0 { all.len() } else { 2 }] {
+            let most = *most;
+            let words = words.replace("--periodic 1", &format!("--periodic {unit:e}"));
+            let words = format!("{words} --eps {eps:e} --leaf 15 --check 300");
+            let s = stats(&p, &format!("{words} -o one.csv"));
+            let errors = std::iter::once(&s["error"]).chain(s["more_errors"].as_array().into_iter().flatten());
+            for e in errors {
+                let of = |key: &str| e[key].as_f64();
+                let hessian = of("hessian_rel_l2").is_none_or(|h| h < 30.0 * most);
+                assert!(of("gradient_rel_l2") < Some(most) && hessian, "{words}: {e}");
+            }
+            let is_periodic = words.contains("--periodic");
+            assert_eq!(s["softened"].is_number(), !is_periodic, "{words}: {s}");
+            run(&p, &format!("{words} --ranks 3 -o some.csv"));
+            assert!(p.bytes("one.csv") == p.bytes("some.csv"), "{words}");
+        }
+    }
+    // An M2L kernel is that of 1/r.
+    let ended = p.run("fmm --n 500 --leaf 20 --eps 0.1 --m2l m2l_paper --order 2 --backend emulator").expect(2);
+    assert!(ended.err.contains("take --m2l native"), "{}", ended.err);
+    run(&p, "--n 500 --leaf 20 --eps 1e-5 --m2l m2l_paper --order 2 --backend emulator");
+    assert!(run(&p, "--n 500 --leaf 20 --eps 0.1 --backend cpu").out.contains("the far field is softened too"));
 }

@@ -5,7 +5,7 @@ use super::{COARSEST, Chebyshev, Misfit, Symmetry, points};
 use crate::arith::lanes::{Real, fastest, madd};
 use crate::arith::vector::Vectors;
 use crate::expansion::mirrored::{self, Cells, FARTHEST, Level};
-use crate::expansion::{Expansion, Far, Points, Values};
+use crate::expansion::{Derivatives, Expansion, Far, Points, Values};
 use crate::parallel::prelude::*;
 use crate::tree::Tree;
 use crate::tree::lists::reach;
@@ -103,8 +103,7 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
             self.kernel.values(&differences, &mut out);
             values.iter_mut().zip(&out).for_each(|(value, out)| *value += q.f64() * out[0]);
         }
-        let all = (0..3).fold(values, |values, _| transform(&self.nodes, &values));
-        l.iter_mut().zip(self.places()).for_each(|(l, place)| *l += T::of(all[place]));
+        self.add_series(values, l);
     }
 
     fn l2l(&self, octant: usize, parent: &[T], child: &mut [T]) {
@@ -138,14 +137,24 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
             (1..4).for_each(|a| out[a] += T::of(sum(a) / unit));
         }
     }
+
+    fn derivatives(&self) -> Option<&dyn Derivatives<T>> {
+        self.kernel.seconds(&[]).map(|_| self as &dyn Derivatives<T>)
+    }
 }
 
 impl<T: Real> Chebyshev<T> {
     /// All nodes in units of the cell's edge from its centre.
-    fn nodes(&self) -> Vec<[f64; 3]> {
+    pub(super) fn nodes(&self) -> Vec<[f64; 3]> {
         let x = &self.nodes.x;
         let of = |k: usize| [k / (x.len() * x.len()), k / x.len() % x.len(), k % x.len()].map(|k| 0.5 * x[k]);
         (0..x.len().pow(3)).map(of).collect()
+    }
+
+    /// Adds the series of a function with these values at all nodes.
+    pub(super) fn add_series(&self, values: Vec<f64>, l: &mut [T]) {
+        let all = (0..3).fold(values, |values, _| transform(&self.nodes, &values));
+        l.iter_mut().zip(self.places()).for_each(|(l, place)| *l += T::of(all[place]));
     }
 
     /// Where each term stands among all products of degrees.
@@ -154,7 +163,7 @@ impl<T: Real> Chebyshev<T> {
         self.terms().iter().map(move |n| (n[0] as usize * degrees + n[1] as usize) * degrees + n[2] as usize)
     }
 
-    fn node_charges(&self, m: &[T]) -> Vec<f64> {
+    pub(super) fn node_charges(&self, m: &[T]) -> Vec<f64> {
         let (n, factors) = (self.nodes.x.len(), &self.nodes.factors);
         let at = |k: usize| [k / (n * n), k / n % n, k % n];
         let charge = |k: usize| {

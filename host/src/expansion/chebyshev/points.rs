@@ -14,8 +14,8 @@ pub struct Nested {
     places: Vec<u32>,
 }
 
-/// The highest order.
-const MOST: usize = 10;
+/// The highest order of a basis.
+const MOST: usize = 12;
 
 impl Nested {
     pub fn new(terms: &[Index], order: usize) -> Nested {

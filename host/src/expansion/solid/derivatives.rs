@@ -70,7 +70,7 @@ impl<T: Vectors> Derivatives<T> for Solid<T> {
         self.dipoles(&harmonic, &self.local_slopes, points, dipoles, m, scratch);
     }
 
-    fn p2l_dipoles(&self, points: Points<T>, dipoles: [&[T]; 3], l: &mut [T], scratch: &mut Vec<T>) {
+    fn p2l_dipoles(&self, _: u32, points: Points<T>, dipoles: [&[T]; 3], l: &mut [T], scratch: &mut Vec<T>) {
         let harmonic = Harmonic { harmonics: &self.harmonics[1], kind: Kind::Irregular };
         self.dipoles(&harmonic, &self.multipole_slopes, points, dipoles, l, scratch);
     }
@@ -82,7 +82,7 @@ impl<T: Vectors> Derivatives<T> for Solid<T> {
         points::hessians(self.isa, &harmonic, points.x, &factors(&first, slopes, l.len()), out, scratch);
     }
 
-    fn m2p_hessian(&self, m: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], scratch: &mut Vec<T>) {
+    fn m2p_hessian(&self, _: u32, m: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], scratch: &mut Vec<T>) {
         let upper = self.upper.get_or_init(|| Upper::new(self.order));
         let first = self.multipole_slopes.each_ref().map(|s| slope(s, m, terms::count(self.order + 1)));
         let harmonic = Harmonic { harmonics: &upper.harmonics, kind: Kind::Irregular };

@@ -29,7 +29,7 @@ impl<T: Real> Derivatives<T> for Operators<T> {
         }
     }
 
-    fn p2l_dipoles(&self, points: Points<T>, dipoles: [&[T]; 3], l: &mut [T], scratch: &mut Vec<T>) {
+    fn p2l_dipoles(&self, _: u32, points: Points<T>, dipoles: [&[T]; 3], l: &mut [T], scratch: &mut Vec<T>) {
         let upper = self.upper();
         let mut sums = vec![T::default(); upper.l];
         for (axis, p) in dipoles.into_iter().enumerate() {
@@ -51,7 +51,7 @@ impl<T: Real> Derivatives<T> for Operators<T> {
         l2p_hessian::<T>(&self.taylor, &factors, points, out, scratch);
     }
 
-    fn m2p_hessian(&self, m: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], scratch: &mut Vec<T>) {
+    fn m2p_hessian(&self, _: u32, m: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], scratch: &mut Vec<T>) {
         let upper = self.upper();
         let mut factors = vec![SecondDerivatives::default(); upper.l];
         for (m, once) in m.iter().zip(&upper.raised) {

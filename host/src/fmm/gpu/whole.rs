@@ -308,7 +308,6 @@ impl Task<'_> {
             streamed: PerKernel { p2p: pairs.p2p, m2l: 0 },
             recomputed: run.status.again,
             close_pairs: if is_apart { run.status.close } else { run.status.close.div_ceil(2) },
-            unsoftened: pairs.unsoftened(run.map.length(self.options.eps), run.depth as usize + 1),
             has_gradient: true,
             ..Stats::default()
         }

@@ -68,7 +68,7 @@ pub fn prepare(bound: &Bound, state: &State) -> Prepared {
     };
     let close = ClosePairs::find(tree, &acting, plan.options.periodic.as_ref(), bound.window);
     let mut again = vec![false; tree.targets().len()];
-    again[tree.own_targets()].fill(kernel.coulomb && bound.is_long);
+    again[tree.own_targets()].fill(bound.is_long);
     let crowded = close.targets.iter().filter(|(_, partners)| partners.is_none());
     crowded.for_each(|(k, _)| again[*k] = true);
     let (runs, segments) = runs(plan, &acting, &again);

@@ -27,7 +27,7 @@ const KAPPA: f64 = 4.0;
 fn orders(basis: Basis) -> [usize; 2] {
     match basis {
         Basis::Solid => [4, 10],
-        Basis::Cartesian | Basis::Chebyshev => [3, 6],
+        Basis::Cartesian | Basis::Chebyshev | Basis::Softened => [3, 6],
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which order, or which part of one, to try next for a wanted error.
 
 use crate::expansion::basis::Basis;
+use crate::fmm::FmmOptions;
 
 /// Below this, a higher order no longer helps. At high orders the error is that of the corners of cells, where it falls slowest:
 /// by 1.3 an order for theta 0.5.
@@ -23,6 +24,23 @@ const FIRST_HIGH: usize = 12;
 /// both signs and of one. Between them they fall geometrically.
 const USUAL: [(usize, f64); 6] = [(1, 5e-2), (3, 4.8e-3), (6, 1.5e-4), (13, 8e-7), (20, 1.4e-8), (30, 1.9e-10)];
 
+/// The same of the Cartesian expansion, and of Chebyshev polynomials.
+const OF_CARTESIAN: [(usize, f64); 6] = [(1, 5e-2), (2, 1.2e-2), (4, 1.3e-3), (6, 3e-4), (10, 3e-5), (20, 8e-7)];
+const OF_CHEBYSHEV: [(usize, f64); 5] = [(1, 6e-2), (3, 8e-3), (6, 3e-4), (8, 3e-5), (10, 3e-6)];
+
+/// By which power of itself the usual error of an order falls if theta falls to a half.
+const OF_THETA: f64 = 0.74;
+
+/// The usual error of an order of any expansion.
+pub(crate) fn usual_of(options: &FmmOptions) -> f64 {
+    let of_half = match options.basis {
+        Basis::Solid => between(&USUAL, options.order as f64),
+        Basis::Cartesian => between(&OF_CARTESIAN, options.order as f64),
+        Basis::Chebyshev | Basis::Softened => between(&OF_CHEBYSHEV, options.order as f64),
+    };
+    of_half.powf((0.5 / options.theta).powf(OF_THETA))
+}
+
 /// The steps of accuracy that an expansion has: orders, or parts of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steps {
@@ -40,8 +58,12 @@ pub(super) struct Tried {
 
 /// The usual error of an order, or of one between two.
 fn usual(order: f64) -> f64 {
-    let above = USUAL.iter().position(|(p, _)| *p as f64 >= order).unwrap_or(USUAL.len() - 1).max(1);
-    let [(low, first), (high, last)] = [USUAL[above - 1], USUAL[above]];
+    between(&USUAL, order)
+}
+
+fn between(table: &[(usize, f64)], order: f64) -> f64 {
+    let above = table.iter().position(|(p, _)| *p as f64 >= order).unwrap_or(table.len() - 1).max(1);
+    let [(low, first), (high, last)] = [table[above - 1], table[above]];
     let part = (order - low as f64) / (high - low) as f64;
     first * (last / first).powf(part)
 }
@@ -52,8 +74,8 @@ pub(super) fn guess(wanted: f64, most: usize) -> usize {
 }
 
 impl Steps {
-    pub fn new(basis: Basis, near2: u64) -> Steps {
-        Steps { parts: if basis == Basis::Solid { PARTS } else { 1 }, near2, highest: basis.max_order() }
+    pub fn new(basis: Basis, highest: usize, near2: u64) -> Steps {
+        Steps { parts: if basis == Basis::Solid { PARTS } else { 1 }, near2, highest }
     }
 
     /// The step that is a whole order.
@@ -119,11 +141,6 @@ impl Steps {
         }
     }
 
-    /// Whether the error fell in the last step. One alone says nothing against it.
-    pub fn still_gains(&self, tried: &[Tried]) -> bool {
-        self.gained(tried) >= NO_GAIN
-    }
-
     /// By how much the error fell from one order to the next in the last step, and by how much it usually falls there.
     fn gained(&self, tried: &[Tried]) -> f64 {
         let [.., before, last] = tried else { return self.usual_gain(tried) };
@@ -162,7 +179,7 @@ mod tests {
     #[test]
     fn few_steps_are_tried_and_the_lowest_is_found() {
         for (basis, part) in [(Basis::Solid, 1.0 / PARTS as f64), (Basis::Cartesian, 1.0)] {
-            let all = Steps { highest: MOST, ..Steps::new(basis, 4) };
+            let all = Steps::new(basis, MOST, 4);
             for gain in [1.5, 1.7, 2.0, 2.5, 4.0] {
                 for first in [1e-3, 1e-2, 1e-1] {
                     for wanted in [1e-2, 1e-4, 1e-6, 1e-9] {
@@ -185,7 +202,7 @@ mod tests {
 
     #[test]
     fn steps_that_are_alike_by_chance_do_not_end_the_search() {
-        let all = Steps::new(Basis::Solid, 4);
+        let all = Steps::new(Basis::Solid, MOST, 4);
         let tried = |steps: [usize; 2]| steps.map(|step| Tried { step, error: 1.2e-8 });
         assert_eq!(all.next(&tried([64, 65]), 1e-8), Some(71));
         assert_eq!(all.next(&tried([65, 64]), 1e-8), Some(71));
@@ -194,11 +211,11 @@ mod tests {
 
     #[test]
     fn steps_are_parts_of_orders() {
-        let all = Steps::new(Basis::Solid, 4);
+        let all = Steps::new(Basis::Solid, MOST, 4);
         let orders = |order: usize| [3, 2, 1, 0].map(|back| all.order(3 * order - 3 + back));
         assert_eq!(orders(3), [(3, None), (3, Some(5.0)), (3, Some(4.0)), (2, None)]);
         assert_eq!(orders(12), [(12, None), (12, Some(3.75)), (12, Some(3.5)), (11, None)]);
-        assert_eq!(Steps::new(Basis::Cartesian, 4).order(7), (7, None));
+        assert_eq!(Steps::new(Basis::Cartesian, MOST, 4).order(7), (7, None));
         assert_eq!(all.order(all.of_order(12)), (12, None));
     }
 

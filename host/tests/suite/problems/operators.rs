@@ -3,7 +3,10 @@
 use super::exact;
 use host::arith::vector::Vectors;
 use host::expansion::basis::Basis;
+use host::expansion::chebyshev::Function;
+use host::expansion::chebyshev::softened::Softened;
 use host::expansion::{Expansion, Points, operators};
+use std::sync::Arc;
 
 #[test]
 fn operators_of_dipoles_and_hessians_agree_with_p2p_on_single_points() {
@@ -11,10 +14,14 @@ fn operators_of_dipoles_and_hessians_agree_with_p2p_on_single_points() {
         check_operators::<f64>(&*operators(basis, 17, None, 4, None), 17, 1e-11);
         check_operators::<f32>(&*operators(basis, 9, None, 4, None), 9, 40.0 * f32::EPSILON as f64);
     }
+    // Softened 1/r without softening, whose polynomials are as near to it as all terms of an order are within the cell.
+    let hard: Arc<dyn Function> = Arc::new(Softened { eps: 0.0 });
+    check_operators::<f64>(&*operators(Basis::Softened, 12, None, 4, Some(&hard)), 12, 1e-6);
+    check_operators::<f32>(&*operators(Basis::Softened, 8, None, 4, Some(&hard)), 8, 3e-4);
 }
 
 fn check_operators<T: Vectors>(e: &dyn Expansion<T>, order: i32, rounding: f64) {
-    let d = e.derivatives().expect("both expansions of 1/r have them");
+    let d = e.derivatives().expect("expansions of 1/r have them");
     let (s, t, p) = ([0.31, -0.22, 0.17], [3.2, 0.9, -1.8], [0.7, -0.4, 0.9]);
     let column = |x: f64| [T::of(x)];
     let scratch = &mut Vec::new();
@@ -48,8 +55,8 @@ fn check_operators<T: Vectors>(e: &dyn Expansion<T>, order: i32, rounding: f64) 
             |values: [T; 4], second: [T; 6]| -> Vec<f64> { values.iter().chain(&second).map(|x| x.f64()).collect() };
         let (mut values, mut second) = ([[T::default(); 4]], [[T::default(); 6]]);
         points!(target, t);
-        e.m2p(2, &m, target, &mut values, scratch);
-        d.m2p_hessian(&m, target, &mut second, scratch);
+        e.m2p(0, &m, target, &mut values, scratch);
+        d.m2p_hessian(0, &m, target, &mut second, scratch);
         let ratio = 0.42 / 3.78;
         close("P2M, M2P", &read(values[0], second[0])[..4], &wanted, ratio, 1 + more);
         close("P2M, M2P, Hessian", &read(values[0], second[0])[4..], &wanted[4..], ratio, 2 + more);
@@ -60,9 +67,9 @@ fn check_operators<T: Vectors>(e: &dyn Expansion<T>, order: i32, rounding: f64) 
         for by_m2l in [false, true] {
             let mut l = vec![T::default(); e.local_terms()];
             match (by_m2l, is_dipole) {
-                (true, _) => e.m2l_pair(2, c.map(|x| x as i64), &m, &mut l),
-                (false, true) => d.p2l_dipoles(far, moments, &mut l, scratch),
-                (false, false) => e.p2l(2, far, &[T::ONE], &mut l, scratch),
+                (true, _) => e.m2l_pair(0, c.map(|x| x as i64), &m, &mut l),
+                (false, true) => d.p2l_dipoles(0, far, moments, &mut l, scratch),
+                (false, false) => e.p2l(0, far, &[T::ONE], &mut l, scratch),
             }
             let (mut values, mut second) = ([[T::default(); 4]], [[T::default(); 6]]);
             e.l2p(&l, near, &mut values, scratch);

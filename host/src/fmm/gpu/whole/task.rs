@@ -10,7 +10,7 @@ use crate::data::particles::Field;
 use crate::data::problem::Geometry;
 use crate::fmm::gpu::Gpu;
 use crate::fmm::stats::{OnCard, Stats};
-use crate::fmm::{FmmOptions, Solutions};
+use crate::fmm::{FmmOptions, Solutions, softening};
 use std::time::Instant;
 
 /// What is computed: of several processes each has its slices of the sources, of their charges and of the targets.
@@ -130,6 +130,10 @@ impl Task<'_> {
                 Outcome::Done(run) => run,
                 Outcome::Unfit(why) => return Ok(Err(why)),
             };
+            let (eps, levels) = (run.map.length(self.options.eps), run.depth as usize + 1);
+            if softening::other(self.options, eps, levels).is_some() {
+                return Ok(Err("the softening length asks for the expansion of softened 1/r".into()));
+            }
             times.computed += run.total;
             in_runs += waited() - so_far;
             let back = Instant::now();
