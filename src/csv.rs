@@ -1,13 +1,13 @@
-//! Records as CSV with a header: columns are pin names, vector elements `xi[0]`.
-
-mod quick;
+//! Records as text with a header: columns are pin names, vector elements `xi[0]`; with commas where they are written.
 
 use crate::failure::Failure;
 use crate::{input, output};
 use hdl::op::meaning::Real;
 use hdl::{Flags, Format};
+use host::data::npy;
+use host::data::text::{Table as Lines, decimal};
 use host::job::Table;
-use pg2::report::shown::{self, shown};
+use pg2::report::shown::shown;
 use rayon::prelude::*;
 use std::path::Path;
 
@@ -26,113 +26,154 @@ impl Column {
     }
 }
 
-/// Reads the wanted columns of a file into a table, in the order of `columns`. Other columns are an error, since a
-/// misspelt name would otherwise go unseen. With `raw`, fields are unsigned integers of bit patterns. A table of no
-/// columns holds one element of 0 for each row, so that rows still count.
+/// Reads the wanted columns of a file into a table, in the order of `columns`. Other columns are left out, and that is said. With `raw`,
+/// fields are unsigned integers of bit patterns. A table of no columns holds one element of 0 for each row, so that rows still count.
 pub fn read(path: &Path, columns: &[Column], raw: bool) -> Result<Table, Failure> {
-    let bytes = bytes_of(path)?;
-    match quick::read(&bytes, columns, raw) {
-        Some(table) => Ok(table),
-        None => read_rows(path, &bytes, columns, raw, &mut |_| {}),
-    }
+    let text = Text::read(path)?;
+    let (table, ignored) = text.table(columns, raw)?;
+    input::note_ignored(path, &ignored);
+    Ok(table)
 }
 
 /// The same with the line of each record.
 pub fn read_numbered(path: &Path, columns: &[Column], raw: bool) -> Result<(Table, Vec<usize>), Failure> {
-    let bytes = bytes_of(path)?;
-    let mut lines = Vec::new();
-    let (mut at, mut line) = (0, 1);
-    let table = read_rows(path, &bytes, columns, raw, &mut |position| {
-        // Counted on from the record before, so that long files take no longer by the line.
-        let start = record_start(&bytes, position);
-        line += bytes[at..start].iter().filter(|b| **b == b'\n').count();
-        at = start;
-        lines.push(line);
-    })?;
-    Ok((table, lines))
+    let text = Text::read(path)?;
+    let (lines, places, ignored) = text.open(columns)?;
+    input::note_ignored(path, &ignored);
+    let mut numbers = Vec::new();
+    let table = text.rows(&lines, &Wanted { columns, places: &places, raw }, &mut |line| numbers.push(line))?;
+    Ok((table, numbers))
 }
 
-fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
-    input::read(path)
+/// A file of records.
+pub struct Text {
+    name: String,
+    text: String,
 }
 
-/// Record by record, with every mistake in its place; `seen` is told the position of each record.
-fn read_rows(
-    path: &Path,
-    bytes: &[u8],
-    columns: &[Column],
+/// What is made of lines: the columns, and for each column of the file its place among them.
+struct Wanted<'a> {
+    columns: &'a [Column],
+    places: &'a [Option<usize>],
     raw: bool,
-    seen: &mut dyn FnMut(Option<&csv::Position>),
-) -> Result<Table, Failure> {
-    let wrong = |line: usize, what: String| Failure::Input(format!("{}:{line}: {what}", shown::path(path)));
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(bytes);
-    let broken = |e: csv::Error| wrong(line_at(bytes, e.position()), reason(&e));
-    let header = reader.headers().map_err(broken)?.clone();
-    let header: Vec<&str> = header.iter().map(|h| h.trim_start_matches('\u{feff}')).collect();
-    let mut places = Vec::new();
-    for c in columns {
-        match header.iter().enumerate().filter(|(_, h)| **h == c.name).map(|(k, _)| k).collect::<Vec<_>>()[..] {
-            [k] => places.push(k),
-            [] => return Err(wrong(1, format!("no column `{}`; {}", c.name, wanted(columns)))),
-            _ => return Err(wrong(1, format!("two columns are called `{}`; keep one", c.name))),
-        }
+}
+
+impl Text {
+    pub fn read(path: &Path) -> Result<Text, Failure> {
+        let (name, bytes) = (input::name(path), input::read(path)?);
+        let text = String::from_utf8(bytes).map_err(|e| {
+            let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+            let line = 1 + good.iter().filter(|b| **b == b'\n').count();
+            let is_array = npy::is_npy(e.as_bytes());
+            let what = if is_array {
+                "this is a NumPy array; save it as CSV"
+            } else {
+                "the text is not UTF-8; save it as UTF-8"
+            };
+            Failure::Input(format!("{name}:{line}: {what}"))
+        })?;
+        Ok(Text { name, text })
     }
-    // Without pins of this class the rows only count, under any header.
-    let foreign = |h: &&&str| !columns.is_empty() && !columns.iter().any(|c| c.name == **h);
-    if let Some(name) = header.iter().find(foreign) {
-        return Err(wrong(1, format!("`{}` is no pin of this kernel here; {}", shown(name), wanted(columns))));
+
+    /// The table, and the names of columns that are left out.
+    pub fn table(&self, columns: &[Column], raw: bool) -> Result<(Table, Vec<String>), Failure> {
+        let (lines, places, ignored) = self.open(columns)?;
+        let wanted = Wanted { columns, places: &places, raw };
+        // All cores read it; what is wrong is then looked for line by line.
+        let parts: Option<Vec<Vec<u64>>> = lines.pieces(PIECE).par_iter().map(|part| wanted.bits(part)).collect();
+        let table = match parts {
+            Some(parts) => Table { elements: columns.len().max(1), bits: parts.concat() },
+            None => self.rows(&lines, &wanted, &mut |_| {})?,
+        };
+        Ok((table, ignored))
     }
-    let mut table = Table { elements: columns.len().max(1), bits: Vec::new() };
-    let mut record = csv::StringRecord::new();
-    while reader.read_record(&mut record).map_err(broken)? {
-        seen(record.position());
-        if columns.is_empty() {
-            table.bits.push(0);
-        }
-        for (c, &k) in columns.iter().zip(&places) {
-            let field = record.get(k).unwrap_or("");
-            let bits = self::field(c, field, raw).map_err(|e| {
-                let line = line_at(bytes, record.position());
-                wrong(line, format!("column `{}`: {e}", c.name))
+
+    fn wrong(&self, line: usize, what: String) -> Failure {
+        Failure::Input(format!("{}:{line}: {what}", self.name))
+    }
+
+    /// The header, the place of each of its columns among the wanted ones, and what is left out.
+    #[allow(clippy::type_complexity, reason = "three things that one header says")]
+    fn open(&self, columns: &[Column]) -> Result<(Lines<'_>, Vec<Option<usize>>, Vec<String>), Failure> {
+        let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+        let is_header = |found: &[String]| names.iter().all(|name| found.iter().any(|f| f == name));
+        let lines =
+            Lines::open(&self.text, &names.join(","), &is_header).map_err(|(line, what)| match columns.first() {
+                Some(first) if line == 0 => {
+                    self.wrong(1, format!("no column `{}`: {what}; {}", first.name, wanted(columns)))
+                }
+                _ => self.wrong(line.max(1), what),
             })?;
-            table.bits.push(bits);
+        let mut places = vec![None; lines.names.len()];
+        for (k, column) in columns.iter().enumerate() {
+            places[self.place(&lines, column, columns)?] = Some(k);
+        }
+        let is_out = |(_, place): &(&String, &Option<usize>)| place.is_none() && !columns.is_empty();
+        let ignored = lines.names.iter().zip(&places).filter(is_out).map(|(name, _)| name.clone()).collect();
+        Ok((lines, places, ignored))
+    }
+
+    /// The place of a column in the file: by its name, or by the only one that differs in capitals alone.
+    fn place(&self, lines: &Lines, column: &Column, columns: &[Column]) -> Result<usize, Failure> {
+        let of = |is: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            lines.names.iter().enumerate().filter(|(_, name)| is(name)).map(|(k, _)| k).collect()
+        };
+        let is_other = |name: &str| columns.iter().any(|c| c.name == name);
+        let exact = of(&|name| name == column.name);
+        let near = of(&|name| name.eq_ignore_ascii_case(&column.name) && !is_other(name));
+        match (&exact[..], &near[..]) {
+            ([k], _) | ([], [k]) => Ok(*k),
+            ([], _) => {
+                let what = format!("no column `{}`; {}{}", column.name, wanted(columns), lines.hint());
+                Err(self.wrong(lines.line, what))
+            }
+            _ => Err(self.wrong(lines.line, format!("two columns are called `{}`; keep one", column.name))),
         }
     }
-    Ok(table)
+
+    /// Line by line, with every mistake in its place; `seen` is told the line of each record.
+    fn rows(&self, lines: &Lines, wanted: &Wanted, seen: &mut dyn FnMut(usize)) -> Result<Table, Failure> {
+        let mut bits = Vec::new();
+        for (line, text) in lines.rows() {
+            seen(line);
+            wanted.add(lines, text, &mut bits).map_err(|what| self.wrong(line, what))?;
+        }
+        Ok(Table { elements: wanted.columns.len().max(1), bits })
+    }
+}
+
+/// Bytes of one thread's piece.
+const PIECE: usize = 1 << 20;
+
+impl Wanted<'_> {
+    /// The records of some lines, if all can be read.
+    fn bits(&self, lines: &Lines) -> Option<Vec<u64>> {
+        let mut bits = Vec::new();
+        lines.rows().try_for_each(|(_, text)| self.add(lines, text, &mut bits).ok())?;
+        Some(bits)
+    }
+
+    /// Adds the record of a line.
+    fn add(&self, lines: &Lines, text: &str, bits: &mut Vec<u64>) -> Result<(), String> {
+        let start = bits.len();
+        bits.resize(start + self.columns.len().max(1), 0);
+        let count = lines.each(text, |k, text| {
+            let Some(place) = self.places.get(k).copied().flatten() else { return Ok::<(), String>(()) };
+            let column = &self.columns[place];
+            bits[start + place] =
+                field(column, text, self.raw).map_err(|e| format!("column `{}`: {e}", column.name))?;
+            Ok(())
+        })?;
+        match lines.names.len() {
+            wanted if wanted != count => Err(format!("values in this line: {count}, columns in the header: {wanted}")),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn wanted(columns: &[Column]) -> String {
     let names: Vec<String> = columns.iter().map(|c| format!("{} ({})", c.name, c.format)).collect();
     format!("the columns are {}", names.join(", "))
-}
-
-/// The line of a record.
-fn line_at(bytes: &[u8], position: Option<&csv::Position>) -> usize {
-    1 + bytes[..record_start(bytes, position)].iter().filter(|b| **b == b'\n').count()
-}
-
-/// Where a record begins. The reader's own position is before the blank lines and comments that it skips.
-fn record_start(bytes: &[u8], position: Option<&csv::Position>) -> usize {
-    let mut at = position.map_or(0, |p| p.byte() as usize).min(bytes.len());
-    loop {
-        at += match bytes.get(at) {
-            Some(b'\r' | b'\n') => 1,
-            Some(b'#') => bytes[at..].iter().take_while(|b| **b != b'\n').count(),
-            _ => return at,
-        };
-    }
-}
-
-/// What is wrong with a file as CSV, without the place.
-fn reason(e: &csv::Error) -> String {
-    match e.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            format!("values in this line: {len}, columns in the header: {expected_len}")
-        }
-        csv::ErrorKind::Utf8 { .. } => "the text is not UTF-8; save it as UTF-8".into(),
-        csv::ErrorKind::Io(e) => format!("cannot be read: {e}"),
-        _ => e.to_string(),
-    }
 }
 
 /// The pattern that a table holds for one field: that of a decimal number rounded once, or with `raw` the one given.
@@ -142,7 +183,8 @@ pub fn field(column: &Column, field: &str, raw: bool) -> Result<u64, String> {
         let (low, high) = (format.min_bits(), format.max_bits());
         let range =
             || format!("{} to {}", hdl::number::exact::print(format, low), hdl::number::exact::print(format, high));
-        let parsed = |format| hdl::number::exact::parse(format, field);
+        let plain = decimal(field);
+        let parsed = |format| hdl::number::exact::parse(format, plain.as_deref().unwrap_or(field));
         // The range is the format's own, however the number is held.
         let bits = parsed(format).and_then(|bits| if held == format { Ok(bits) } else { parsed(held) });
         return bits.map_err(|e| format!("`{}`: {e}; {format} takes {}", shown(field), range()));

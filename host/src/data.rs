@@ -7,6 +7,7 @@ pub mod periodic;
 pub mod plane;
 pub mod problem;
 pub mod random;
+pub mod text;
 
 use std::mem::MaybeUninit;
 

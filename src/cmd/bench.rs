@@ -17,6 +17,7 @@ mod ranks;
 mod scaling;
 mod schedule;
 
+use super::count::within_u32;
 use crate::failure::Failure;
 use crate::files::{self, Files};
 use crate::launch::{self, Refusal};
@@ -43,7 +44,7 @@ pub struct Args {
     /// Particles of the benchmark `card`, or of a rank of `mpi` [default: 16384] and `ranks` [default: 256]
     ///
     /// Those of `card` are made on each GPU, in place of its usual problems; up to 2^31.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 31))]
+    #[arg(long, value_name = "N", value_parser = |n: &str| within_u32(n, 1, 1 << 31))]
     n: Option<u32>,
     /// Order of the expansions with --n
     #[arg(long, value_name = "P", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10), requires = "n")]
@@ -60,7 +61,7 @@ pub struct Args {
     #[arg(long, value_name = "FIGURES.json")]
     json: Option<PathBuf>,
     /// The most ranks that the benchmark `ranks` simulates
-    #[arg(long, value_name = "P", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(4..=65536))]
+    #[arg(long, value_name = "P", default_value_t = 4096, value_parser = |n: &str| within_u32(n, 4, 65536))]
     ranks: u32,
     /// Write what the benchmark `ranks` counts, or the figures of `mpi` where it alone is named
     #[arg(long, value_name = "FIGURES.csv")]

@@ -6,11 +6,11 @@ mod table;
 
 use super::build::ClockArgs;
 use super::run::{held_columns, parameters};
-use crate::csv::{self, Column};
+use crate::csv::{Column, Text};
 use crate::failure::Failure;
 use crate::files::{self, Files};
 use crate::progress::Progress;
-use crate::{output, source};
+use crate::{input, output, source};
 use hdl::Flags;
 use host::backends::{self, BACKENDS, BackendOptions, Entry, Needs};
 use host::job::{Job, Run, SourceRange, Table};
@@ -93,14 +93,15 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let (kernel, graph) = source::load(&args.file)?;
     let axes = axes(&args.vary, &kernel.text, &graph)?;
     let backend = backend(&args.backend)?;
-    let reference = reference(&args, &graph, backend)?;
+    let [targets, sources] = [Text::read(&args.i)?, Text::read(&args.j)?];
+    let reference = reference(&args, &graph, backend, [&targets, &sources])?;
     let data = Data {
         backend,
         kernel: &kernel,
         axes: &axes,
         clock,
-        i: &args.i,
-        j: &args.j,
+        i: &targets,
+        j: &sources,
         params: &args.params,
         reference: &reference,
     };
@@ -225,13 +226,15 @@ fn backend(name: &str) -> Result<&'static Entry, Failure> {
 }
 
 /// The real meaning: backend `cpu`, or `cuda` where the points run on a GPU.
-fn reference(args: &Args, graph: &Graph, points: &Entry) -> Result<Reference, Failure> {
+fn reference(args: &Args, graph: &Graph, points: &Entry, texts: [&Text; 2]) -> Result<Reference, Failure> {
     let name = if points.needs == Needs::Gpu { "cuda" } else { "cpu" };
     let mut backend = (backends::find(name)?.0.open)(&BackendOptions::default());
     let [i, j, params, columns] = [PinClass::Ipin, PinClass::Jpin, PinClass::Param, PinClass::Fout]
         .map(|class| held_columns(graph, class, &*backend));
-    let targets = csv::read(&args.i, &i, false)?;
-    let sources = csv::read(&args.j, &j, false)?;
+    let (targets, ignored) = texts[0].table(&i, false)?;
+    input::note_ignored(&args.i, &ignored);
+    let (sources, ignored) = texts[1].table(&j, false)?;
+    input::note_ignored(&args.j, &ignored);
     let params = parameters(&params, &args.params, false)?;
     let segments = [SourceRange { first: 0, count: sources.len() }];
     let runs = [Run { first: 0, count: targets.len(), segments: 0..1 }];

@@ -14,6 +14,7 @@ mod same;
 mod table;
 mod task;
 
+use super::count::count;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Stages;
@@ -39,7 +40,7 @@ use task::Task;
 #[derive(clap::Args)]
 pub struct Args {
     /// Number of random particles
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = count)]
     n: usize,
     /// Where random particles lie
     #[arg(long, value_enum, default_value = "uniform")]
@@ -198,7 +199,7 @@ pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
 }
 
 pub(super) fn samples(text: &str) -> Result<usize, String> {
-    match text.parse::<usize>().map_err(|e| e.to_string())? {
+    match count(text)? {
         0 => Err("at least one target must be compared; leave --check out for none".into()),
         count => Ok(count),
     }

@@ -4,6 +4,7 @@ mod files;
 mod predict;
 mod table;
 
+use super::count::count;
 use super::fmm::engine::EngineArgs;
 use super::fmm::files::save;
 use super::fmm::predict::PredictArgs;
@@ -30,7 +31,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "harmonic")]
     kernel: KernelArg,
     /// Number of random points
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = count)]
     n: usize,
     /// Where random points lie in the unit square
     #[arg(long, value_enum, default_value = "uniform")]

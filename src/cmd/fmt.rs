@@ -2,9 +2,8 @@
 
 use crate::failure::Failure;
 use crate::files::Files;
-use crate::{output, source};
+use crate::{input, output, source};
 use pg2::syntax::sources::Sources;
-use std::io::Read;
 use std::path::Path;
 
 #[derive(clap::Args)]
@@ -51,11 +50,7 @@ fn one(file: &str, check: bool) -> Result<(), Failure> {
 }
 
 fn standard_input(check: bool) -> Result<(), Failure> {
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|e| Failure::Input(format!("standard input cannot be read: {e}")))?;
-    let own = text;
+    let own = input::standard_text()?;
     let text = formatted("standard input", &own)?;
     if check {
         let same = text == own;

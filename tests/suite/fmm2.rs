@@ -267,15 +267,20 @@ fn what_is_wrong_is_told() {
     let p = Place::new();
     let wrong: &[(&str, &[u8], &str)] = &[
         ("w.csv", b"x,y,q\n1,2\n", "line 2"),
-        ("w.csv", b"x,y,z,q\n1,2,3,4\n", "`z`"),
+        ("w.csv", b"x,y,re\n1,2,3\n", "x,y,re,im"),
         ("w.csv", b"x,y,q\n1,nan,4\n", "line 2"),
         ("w.csv", b"", "empty"),
         ("w.csv", b"x,y,q\n1,2,\xff\n", "neither"),
         ("w.npy", b"\x93NUMPY\x01\x00", "w.npy"),
     ];
     check_wrong_files(&p, "fmm2 --particles", wrong);
-    // As targets, they have columns of which others are wrong.
-    check_wrong_files(&p, "fmm2 --n 5 --targets", &wrong.iter().map(|w| (w.0, w.1, w.0)).collect::<Vec<_>>());
+    let of_targets: &[(&str, &[u8], &str)] = &[
+        ("w.csv", b"x,q\n1,2\n", "must have `x,y`"),
+        ("w.csv", b"x,y\n1\n", "line 2"),
+        ("w.csv", b"", "empty"),
+        ("w.npy", b"\x93NUMPY\x01\x00", "w.npy"),
+    ];
+    check_wrong_files(&p, "fmm2 --n 5 --targets", of_targets);
     for (words, part) in [
         ("--order 0", "the order must be 1 to 60"),
         ("--order 61", "the order must be 1 to 60"),

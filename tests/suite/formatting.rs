@@ -24,6 +24,26 @@ fn files_are_formatted_in_place_and_stay_so() {
 }
 
 #[test]
+fn line_ends_are_of_one_kind_also_inside_of_comments() {
+    let place = Place::new();
+    let lines =
+        ["/* one", "   two \t", "", "   three */", "int32 a ipin; // a", "int64 s fout;", "s += /* x", " y */ a;"];
+    let wanted = "/* one\n   two";
+    for (k, end) in ["\n", "\r\n", "\r\r\n"].iter().enumerate() {
+        // One more that ends no line for the compiler, in either kind of comment.
+        let text = lines.join(end).replace("three", "th\rree").replace("// a", "// a\rb") + end;
+        place.write("k.pg2", &text);
+        place.run("fmt k.pg2").expect(0);
+        let once = place.text("k.pg2");
+        assert!(!once.contains('\r') && once.starts_with(wanted) && once.contains("// a b"), "{k}: {once:?}");
+        place.run("fmt k.pg2").expect(0);
+        assert_eq!(place.text("k.pg2"), once, "{k}");
+        assert_eq!(place.run("fmt --check k.pg2").expect(0).err, "");
+        place.run("check k.pg2").expect(0);
+    }
+}
+
+#[test]
 fn what_does_not_parse_is_reported_and_left_alone() {
     let place = Place::new();
     place.write("good.pg2", "x=1 ;");
@@ -33,6 +53,17 @@ fn what_does_not_parse_is_reported_and_left_alone() {
         assert!(ended.err.contains(wanted), "{wanted}: {}", ended.err);
     }
     assert_eq!((place.text("bad.pg2").as_str(), place.text("good.pg2").as_str()), ("x = 1\ny = ;", "x = 1;\n"));
+}
+
+#[test]
+fn standard_input_has_the_limit_of_files() {
+    let place = Place::new();
+    let large = std::fs::File::create(place.path("large.pg2")).expect("a file");
+    large.set_len(1 << 40).expect("a hole");
+    let mut command = place.command("fmt -");
+    command.stdin(std::fs::File::open(place.path("large.pg2")).expect("a file"));
+    let err = place.finish(command).expect(1).err;
+    assert!(err.contains("standard input cannot be read: it has 0.1 GB or more"), "{err}");
 }
 
 #[test]

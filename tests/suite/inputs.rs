@@ -27,8 +27,17 @@ fn what_is_no_file_is_said_to_be_none() {
             check_in(&p, &words, 1, &[], &[&format!("{name}: cannot be read: it is {kind}")]);
         }
     }
-    p.write("k2.pg2", "include \"/dev/zero\";\n");
-    check_in(&p, "check k2.pg2", 1, &[], &["is no file"]);
+    rustix::fs::mknodat(rustix::fs::CWD, p.path("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a pipe");
+    for name in ["/dev/zero", "/dev/tty", "pipe", "folder", "socket"] {
+        p.write("k2.pg2", format!("include \"{name}\";\n"));
+        check_in(&p, "check k2.pg2", 1, &[], &["is no file"]);
+    }
+    // A file by its kind, whose end is waited for.
+    p.write("k2.pg2", "include \"/proc/kmsg\";\n");
+    check_in(&p, "check k2.pg2", 1, &[], &["kmsg"]);
+    for reader in READERS {
+        check_in(&p, &reader.replace('%', "/proc/kmsg"), 1, &[], &["kmsg"]);
+    }
 }
 
 #[test]

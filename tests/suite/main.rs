@@ -14,6 +14,7 @@ mod explore;
 mod fmm;
 mod fmm2;
 mod fmm2_figures;
+mod foreign;
 mod formatting;
 mod hostile_boards;
 mod include;

@@ -153,7 +153,10 @@ fn wrong_records_are_named_with_their_line() {
     let wrong: &[(&[u8], &[&str])] = &[
         (b"", &["j.csv:1", "`b`", "uint64", "float18.9"]),
         (b"b\n1\n", &["j.csv:1", "no column `f`"]),
-        (b"b,f,g\n1,2,3\n", &["j.csv:1", "`g` is no pin"]),
+        (b"b|f\n1|2\n", &["j.csv:1", "no column `b`", "`|` separates no columns"]),
+        (b"1,2\n", &["j.csv:1", "begin with the line `b,f`"]),
+        (b"B,b,f\n1,2\n", &["j.csv:2", "header: 3"]),
+        (b"B,B,f\n1,2,3\n", &["j.csv:1", "no column `b`"]),
         (b"b,f,b\n1,2,3\n", &["j.csv:1", "two columns are called `b`"]),
         (b"b,f\n1,2\n\n# remark\n1\n", &["j.csv:5", "values in this line: 1", "header: 2"]),
         (b"b,f\n1,2,3\n", &["j.csv:2", "values in this line: 3"]),
@@ -166,7 +169,7 @@ fn wrong_records_are_named_with_their_line() {
         (b"b,f\n-1,2\n", &["j.csv:2", "`b`", "out of the range"]),
         (b"b,f\n0.5,2\n", &["j.csv:2", "`b`", "fraction"]),
         (b"b,f\n1,2\n1,\xff\n", &["j.csv:3", "UTF-8"]),
-        (b"\x93NUMPY\x01\x00v\x00{'descr'", &["j.csv:1"]),
+        (b"\x93NUMPY\x01\x00v\x00{'descr'", &["j.csv:1", "a NumPy array"]),
     ];
     for (bytes, err) in wrong {
         let p = place();

@@ -1,11 +1,13 @@
-//! Files of sources with several charges or dipole moments, and of targets: CSV and `.npy` (docs/fmm.md, Files).
+//! Files of sources with several charges or dipole moments, and of targets: text and `.npy` (docs/fmm.md, Files).
 //!
-//! Columns are `x,y,z`, for the first set of charges `q` and `px,py,pz`, for the second one `q2` and `px2,py2,pz2`, and so on.
+//! Columns are `x,y,z`, for the first set of charges `q` and `px,py,pz`, for the second one `q2` and `px2,py2,pz2`, and so on. Names may
+//! have capital letters, and `m`, `mass` and `charge` stand for `q`. Other columns are left out.
 
 use super::npy;
-use super::particles::{Field, ParticleError, Particles, number};
+use super::particles::{Field, ParticleError, Particles};
 use super::problem::{Geometry, Sources};
-use pg2::report::shown::shown;
+use super::text::{self, Columns};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -39,6 +41,9 @@ impl From<Particles> for Input {
         Input { particles, ..Input::default() }
     }
 }
+
+/// Names that stand for `q`.
+pub(super) const CHARGES: [&str; 3] = ["m", "mass", "charge"];
 
 /// The columns of a dipole moment.
 const MOMENT: [&str; 3] = ["px", "py", "pz"];
@@ -77,42 +82,36 @@ impl Input {
         }
     }
 
-    /// Reads CSV with a header. Files of particles with one charge each are read by [`Particles::from_csv`].
+    /// Reads text with a header.
     pub fn from_csv(text: &str) -> Result<Input, ParticleError> {
-        let header = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let has_more = |name: &str| set_of(name).is_some_and(|(base, set)| base != "q" || set > 0);
-        match names(header).into_iter().any(has_more) {
-            true => Input::from_columns(read(text)?),
-            false => Ok(Particles::from_csv(text)?.into()),
-        }
+        Input::from_csv_noting(text, &mut Vec::new())
     }
 
-    /// Reads an array with the columns x, y, z, q, or these and px, py, pz.
+    /// The same with the names of columns that are left out.
+    pub fn from_csv_noting(text: &str, ignored: &mut Vec<String>) -> Result<Input, ParticleError> {
+        Input::from_columns(text::read(text, "x,y,z,q", &known, ignored)?)
+    }
+
+    /// Reads an array of numbers with the columns x, y, z, q, or these and px, py, pz, or these and q2, q3, ...; or one of records,
+    /// whose fields have the names of columns.
     pub fn from_npy(bytes: &[u8]) -> Result<Input, ParticleError> {
-        let wide = ["x", "y", "z", "q", "px", "py", "pz"];
-        let columns = npy::read_columns(bytes, &NPY_WIDTHS.map(|width| &wide[..width]))?;
-        if columns.len() > 4 {
-            return Input::from_columns(wide.map(String::from).into_iter().zip(columns).collect());
-        }
-        let [x, y, z, q] = columns.try_into().expect("there are four columns");
-        Ok(Particles { x, y, z, q }.into())
+        Input::from_npy_noting(bytes, &mut Vec::new())
     }
 
-    fn from_columns(mut columns: Vec<(String, Vec<f64>)>) -> Result<Input, ParticleError> {
-        let mut take = |name: &str| {
-            let at = columns.iter().position(|(n, _)| n == name)?;
-            Some(columns.swap_remove(at).1)
-        };
-        let missing = |name: &str| ParticleError::File(format!("column `{name}` is missing"));
-        let mut place = |name: &str| take(name).ok_or_else(|| missing(name));
+    /// The same with the names of fields that are left out.
+    pub fn from_npy_noting(bytes: &[u8], ignored: &mut Vec<String>) -> Result<Input, ParticleError> {
+        Input::from_columns(npy::read_columns(bytes, &SOURCES, &known, ignored)?)
+    }
+
+    fn from_columns(columns: Columns) -> Result<Input, ParticleError> {
+        let mut columns: HashMap<String, Vec<f64>> = columns.into_iter().collect();
+        let missing =
+            |name: &str| ParticleError::File(format!("column `{name}` is missing; a header is such as `x,y,z,q`"));
+        let mut place = |name: &str| columns.remove(name).ok_or_else(|| missing(name));
         let [x, y, z] = [place("x")?, place("y")?, place("z")?];
         let mut sets = Vec::new();
-        while !columns.is_empty() {
-            let mut take = |base: &str| {
-                let name = named(base, sets.len());
-                let at = columns.iter().position(|(n, _)| *n == name)?;
-                Some(columns.swap_remove(at).1)
-            };
+        while !columns.is_empty() || sets.is_empty() {
+            let mut take = |base: &str| columns.remove(&named(base, sets.len()));
             let charges = take("q");
             let dipoles = match MOMENT.map(&mut take) {
                 [Some(x), Some(y), Some(z)] => Some([x, y, z]),
@@ -125,8 +124,22 @@ impl Input {
             };
             sets.push(Set { charges, dipoles });
         }
-        let q = sets.first().and_then(|set| set.charges.clone()).unwrap_or_else(|| vec![0.0; x.len()]);
+        let is_plain = matches!(&sets[..], [Set { charges: Some(_), dipoles: None }]);
+        let q = match is_plain {
+            true => sets.pop().and_then(|set| set.charges).expect("a plain set has charges"),
+            false => sets[0].charges.clone().unwrap_or_else(|| vec![0.0; x.len()]),
+        };
         Ok(Input { particles: Particles { x, y, z, q }, sets, targets: None })
+    }
+
+    /// The sources as an array that is read back: of numbers where that is enough, else of records.
+    pub fn to_npy(&self) -> Vec<u8> {
+        let columns = self.columns();
+        let (names, columns): (Vec<&str>, Vec<&[f64]>) =
+            columns.iter().map(|(name, column)| (&name[..], *column)).unzip();
+        let mut bytes = npy::head_named(self.particles.len(), &names, &SOURCES);
+        npy::put_rows(&mut bytes, &columns);
+        bytes
     }
 
     /// All columns of the sources, with their names.
@@ -159,60 +172,59 @@ fn set_of(name: &str) -> Option<(&str, usize)> {
     (base == "q" || MOMENT.contains(&base)).then_some((base, set))
 }
 
-fn names(header: &str) -> Vec<&str> {
-    header.trim_start_matches('\u{feff}').split(',').map(|n| n.trim().trim_matches('"')).collect()
+/// The column that a name in small letters stands for.
+fn known(name: &str) -> Option<String> {
+    if ["x", "y", "z"].contains(&name) {
+        return Some(name.into());
+    }
+    if let Some((base, set)) = set_of(name) {
+        return Some(named(base, set));
+    }
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let charge = CHARGES.contains(&base).then(|| format!("q{}", &name[base.len()..]))?;
+    set_of(&charge).map(|(base, set)| named(base, set))
 }
 
-/// Reads targets: CSV with the columns `x,y,z` in any order.
-pub fn targets_from_csv(text: &str) -> Result<[Vec<f64>; 3], ParticleError> {
-    let columns = read(text)?;
-    let of = |axis: &str| columns.iter().find(|(name, _)| name == axis).map(|(_, column)| column.clone());
-    match (["x", "y", "z"].map(of), columns.len()) {
-        ([Some(x), Some(y), Some(z)], 3) => Ok([x, y, z]),
-        _ => Err(ParticleError::File("the header of a file of targets must be `x,y,z`".into())),
-    }
+/// The targets' coordinates alone.
+fn known_of_targets(name: &str) -> Option<String> {
+    ["x", "y", "z"].contains(&name).then(|| name.into())
 }
 
-/// The columns of an array of sources, and of one of targets.
-pub const NPY_WIDTHS: [usize; 2] = [4, 7];
-pub const NPY_WIDTH_OF_TARGETS: usize = 3;
-
-/// Reads targets: an array with the columns x, y and z.
-pub fn targets_from_npy(bytes: &[u8]) -> Result<[Vec<f64>; 3], ParticleError> {
-    let columns = npy::read_columns(bytes, &[&["x", "y", "z"]])?;
-    Ok(columns.try_into().expect("there are three columns"))
+/// Reads targets: text with the columns `x,y,z` in any order. Others are left out and noted.
+pub fn targets_from_csv(text: &str, ignored: &mut Vec<String>) -> Result<[Vec<f64>; 3], ParticleError> {
+    targets(text::read(text, "x,y,z", &known_of_targets, ignored)?)
 }
 
-/// Reads the columns of a file, which are those of sources.
-fn read(text: &str) -> Result<Vec<(String, Vec<f64>)>, ParticleError> {
-    let mut lines = text.lines().enumerate().map(|(k, l)| (k + 1, l.trim())).filter(|(_, l)| !l.is_empty());
-    let (line, header) =
-        lines.next().ok_or_else(|| ParticleError::File("the file is empty; its first line must be a header".into()))?;
-    let names = names(header);
-    for (k, name) in names.iter().enumerate() {
-        let wrong = |what: String| Err(ParticleError::Line { line, what });
-        if !["x", "y", "z"].contains(name) && set_of(name).is_none() {
-            return wrong(format!(
-                "`{}` is no column of a particle file; there are x,y,z,q and px,py,pz, and with 2 and on behind them q2, px2",
-                shown(name)
-            ));
+/// Columns of an array up to which they are charges.
+const MOST_COLUMNS: usize = 1 << 16;
+
+/// What arrays of sources have in their columns, and what those of targets have.
+pub const SOURCES: npy::Shape = npy::Shape {
+    columns: |width| match width {
+        7 => Some(["x", "y", "z", "q", "px", "py", "pz"].map(String::from).into()),
+        4..=MOST_COLUMNS => {
+            Some((0..width).map(|k| if k < 3 { ["x", "y", "z"][k].into() } else { named("q", k - 3) }).collect())
         }
-        if names[..k].contains(name) {
-            return wrong(format!("column `{name}` stands there twice"));
-        }
+        _ => None,
+    },
+    words: "(n, 4) with the columns x, y, z, q, (n, 7) with these and px, py, pz, or (n, 4 + k) with k more charges",
+};
+pub const TARGETS: npy::Shape = npy::Shape {
+    columns: |width| (width == 3).then(|| ["x", "y", "z"].map(String::from).into()),
+    words: "(n, 3) with the columns x, y, z",
+};
+
+/// Reads targets: an array with the columns x, y and z, or of records with these fields.
+pub fn targets_from_npy(bytes: &[u8], ignored: &mut Vec<String>) -> Result<[Vec<f64>; 3], ParticleError> {
+    targets(npy::read_columns(bytes, &TARGETS, &known_of_targets, ignored)?)
+}
+
+fn targets(columns: Columns) -> Result<[Vec<f64>; 3], ParticleError> {
+    let mut columns: HashMap<String, Vec<f64>> = columns.into_iter().collect();
+    match ["x", "y", "z"].map(|axis| columns.remove(axis)) {
+        [Some(x), Some(y), Some(z)] => Ok([x, y, z]),
+        _ => Err(ParticleError::File("the header of a file of targets must have `x,y,z`".into())),
     }
-    let mut columns: Vec<(String, Vec<f64>)> = names.iter().map(|name| (name.to_string(), Vec::new())).collect();
-    for (line, text) in lines {
-        let fields: Vec<&str> = text.split(',').collect();
-        if fields.len() != columns.len() {
-            let what = format!("{} values are needed, here are {}", columns.len(), fields.len());
-            return Err(ParticleError::Line { line, what });
-        }
-        for ((name, column), field) in columns.iter_mut().zip(fields) {
-            column.push(number(field, name).map_err(|what| ParticleError::Line { line, what })?);
-        }
-    }
-    Ok(columns)
 }
 
 /// The columns of some fields with their names: `potential,gx,...` of the first set of charges, `potential2,...` of the second.
@@ -255,6 +267,12 @@ mod tests {
         Input::from_csv(text).expect_err("the text is wrong").to_string()
     }
 
+    fn noted(text: &str) -> Vec<String> {
+        let mut ignored = Vec::new();
+        Input::from_csv_noting(text, &mut ignored).expect("good text");
+        ignored
+    }
+
     #[test]
     fn sets_are_read_by_the_names_of_their_columns_and_read_back() {
         let text = "pz,q2,x,py,y,px,z,px2,py2,pz2,q3\n1,2,3,4,5,6,7,8,9,10,-0.1\n";
@@ -273,15 +291,22 @@ mod tests {
 
     #[test]
     fn mistakes_in_names_are_told() {
-        assert_eq!(error("x,y,z,q,q3\n1,2,3,4,5\n"), "column `q2` is missing");
-        assert_eq!(error("x,y,z,q,px,pz\n1,2,3,4,5,6\n"), "column `py` is missing");
-        assert_eq!(error("x,y,q,q2\n1,2,3,4\n"), "column `z` is missing");
-        assert!(error("x,y,z,q,q2,m\n").contains("`m` is no column"));
-        assert!(error("x,y,z,q,q02,q2\n").contains("`q02` is no column"));
+        assert!(error("x,y,z,q,q3\n1,2,3,4,5\n").contains("column `q2` is missing"));
+        assert!(error("x,y,z,q,px,pz\n1,2,3,4,5,6\n").contains("column `py` is missing"));
+        assert!(error("x,y,q,q2\n1,2,3,4\n").contains("column `z` is missing"));
+        assert_eq!(noted("x,y,z,q,q2,m\n"), ["m"]);
+        assert_eq!(noted("x,y,z,q,q02,q2,ID,vx\n"), ["q02", "ID", "vx"]);
+        assert_eq!(noted("X,Y,Z,Mass,mass2,PX,py,pz\n"), [""; 0]);
+        assert_eq!(
+            error("x,y,z,charge,mass\n"),
+            "line 1: both `charge` and `mass` may be meant as `q`; call one of them so"
+        );
         assert!(error("x,y,z,q,q2,q2\n").contains("twice"));
         assert_eq!(error("x,y,z,q,q2\n1,2,3,4\n"), "line 2: 5 values are needed, here are 4");
         assert_eq!(error("x,y,z,q,q2\n1,2,3,4,inf\n"), "line 2: q2 = `inf` is not a finite number");
-        assert!(targets_from_csv("x,y,z,q\n").is_err() && targets_from_csv("x,y\n").is_err());
-        assert_eq!(targets_from_csv("z,x,y\n1,2,3\n"), Ok([vec![2.0], vec![3.0], vec![1.0]]));
+        assert!(targets_from_csv("x,y\n", &mut Vec::new()).is_err());
+        let mut ignored = Vec::new();
+        let targets = targets_from_csv("z,x,y,q\n1,2,3,4\n", &mut ignored);
+        assert_eq!((targets, &ignored[..]), (Ok([vec![2.0], vec![3.0], vec![1.0]]), &["q".to_string()][..]));
     }
 }

@@ -1,10 +1,13 @@
-//! NumPy's `.npy` files: particles of shape (n, 4) in, particles and results out.
+//! NumPy's `.npy` files: arrays of numbers and of records in, particles and results out.
 //!
-//! The crate `npyz` would take 25 more crates for the 40 lines that read a header here, among them one that needs a C
-//! compiler to be built.
+//! The crate `npyz` would take 25 more crates for the lines that read a header here, among them one that needs a C compiler to be
+//! built.
 
-use crate::data::particles::{ParticleError, Particles};
-use pg2::report::shown::shown;
+mod header;
+
+use super::particles::{ParticleError, Particles};
+use super::text::{Columns, chosen};
+use header::{Header, Scalar};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -13,71 +16,125 @@ pub fn is_npy(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// Reads an array of shape (n, m), `<f8` or `<f4`, C order, for any m that there are names of columns for.
-pub fn read_columns(bytes: &[u8], names: &[&[&str]]) -> Result<Vec<Vec<f64>>, ParticleError> {
-    let (header, data) = split(bytes)?;
-    let width = match quoted(header, "descr") {
-        Some("<f8") => 8,
-        Some("<f4") => 4,
-        other => {
-            return wrong(format!("its numbers are `{}`; `<f8` and `<f4` can be read", shown(other.unwrap_or("?"))));
-        }
+/// What arrays of numbers have in their columns.
+pub struct Shape {
+    /// The names of so many columns, if an array can have them.
+    pub columns: fn(usize) -> Option<Vec<String>>,
+    /// The same in words.
+    pub words: &'static str,
+}
+
+/// Where the values of a column are.
+struct Place {
+    name: String,
+    scalar: Scalar,
+    first: usize,
+    stride: usize,
+}
+
+/// Reads an array of shape (n, m) in C or Fortran order, whose columns `shape` names, or of n records, of whose fields `known` names the
+/// columns (it is asked in small letters); the others are noted in `ignored`. Numbers are floats of 2, 4 or 8 bytes or integers of 1
+/// to 8, of either byte order.
+pub fn read_columns(
+    bytes: &[u8],
+    shape: &Shape,
+    known: &dyn Fn(&str) -> Option<String>,
+    ignored: &mut Vec<String>,
+) -> Result<Columns, ParticleError> {
+    let (header, data) =
+        split(bytes).and_then(|(text, data)| Ok((Header::parse(text)?, data))).map_err(ParticleError::File)?;
+    let size = header.row_bytes().and_then(|size| size.checked_mul(header.rows));
+    if size != Some(data.len()) {
+        let what = format!("{} rows were announced, but {} bytes of numbers follow", header.rows, data.len());
+        return Err(ParticleError::File(what));
+    }
+    let places = places(&header, shape, known, ignored).map_err(ParticleError::File)?;
+    places.into_iter().map(|place| Ok((place.name.clone(), column(&place, data, header.rows)?))).collect()
+}
+
+fn places(
+    header: &Header,
+    shape: &Shape,
+    known: &dyn Fn(&str) -> Option<String>,
+    ignored: &mut Vec<String>,
+) -> Result<Vec<Place>, String> {
+    let Some((scalar, width)) = header.plain else {
+        let names: Vec<String> = header.fields.iter().map(|field| field.name.clone()).collect();
+        let chosen = chosen(&names, known, ignored)?;
+        let place = |(k, name): (usize, String)| {
+            let field = &header.fields[k];
+            let scalar = field.scalar.clone().ok_or_else(|| format!("the field `{name}` holds no plain numbers"))?;
+            Ok(Place { name, scalar, first: field.offset, stride: header.record })
+        };
+        return chosen.into_iter().map(place).collect();
     };
-    match after(header, "fortran_order") {
-        Some(rest) if rest.starts_with("False") => {}
-        _ => return wrong("it is in Fortran order; save it with numpy.ascontiguousarray".into()),
-    }
-    let shape = shape(header).ok_or_else(|| ParticleError::File("its header names no shape".into()))?;
-    let found = names.iter().find(|names| matches!(shape[..], [_, m] if m == names.len()));
-    let Some((names, n)) = found.map(|names| (names, shape[0])) else {
-        let one = |names: &&[&str]| format!("(n, {}) with the columns {}", names.len(), names.join(", "));
-        let wanted = names.iter().map(one).collect::<Vec<_>>().join(" or ");
-        return wrong(format!("its shape is {}; {wanted} is needed", shown(&format!("{shape:?}"))));
+    let wrong = || {
+        format!(
+            "its shape is ({}, {width}); {} is needed, or an array of records with such fields",
+            header.rows, shape.words
+        )
     };
-    let needed = n.checked_mul(names.len() * width);
-    if needed != Some(data.len()) {
-        return wrong(format!("{n} rows were announced, but {} bytes of numbers follow", data.len()));
-    }
-    let mut columns: Vec<Vec<f64>> = names.iter().map(|_| Vec::with_capacity(n)).collect();
-    for (row, record) in data.chunks_exact(names.len() * width).enumerate() {
-        for ((column, name), bytes) in columns.iter_mut().zip(*names).zip(record.chunks_exact(width)) {
-            let value = match width {
-                8 => f64::from_le_bytes(bytes.try_into().expect("a chunk of 8")),
-                _ => f32::from_le_bytes(bytes.try_into().expect("a chunk of 4")) as f64,
-            };
-            if !value.is_finite() {
-                return Err(ParticleError::Row { row, what: format!("{name} = {value} is not a finite number") });
-            }
-            column.push(value);
+    let names = (shape.columns)(width).ok_or_else(wrong)?;
+    let place = |(k, name): (usize, String)| match header.is_fortran {
+        true => Place { name, scalar, first: k * header.rows * scalar.size, stride: scalar.size },
+        false => Place { name, scalar, first: k * scalar.size, stride: width * scalar.size },
+    };
+    Ok(names.into_iter().enumerate().map(place).collect())
+}
+
+fn column(place: &Place, data: &[u8], rows: usize) -> Result<Vec<f64>, ParticleError> {
+    let Place { name, scalar, first, stride } = place;
+    let mut column = Vec::with_capacity(rows);
+    for row in 0..rows {
+        let start = first + row * stride;
+        let value = scalar.value(&data[start..start + scalar.size]);
+        if !value.is_finite() {
+            return Err(ParticleError::Row { row, what: format!("{name} = {value} is not a finite number") });
         }
+        column.push(value);
     }
-    Ok(columns)
+    Ok(column)
 }
 
 /// Particles as an array of shape (n, 4), `<f8`.
 pub fn write_particles(p: &Particles) -> Vec<u8> {
-    write(&[&p.x, &p.y, &p.z, &p.q])
+    let mut bytes = head(p.len(), 4);
+    put_rows(&mut bytes, &[&p.x, &p.y, &p.z, &p.q]);
+    bytes
 }
 
 /// Named columns as an array of `<f8`, a row for each of their places.
 pub fn write_columns(columns: &[(String, &[f64])]) -> Vec<u8> {
-    write(&columns.iter().map(|c| c.1).collect::<Vec<_>>())
-}
-
-fn write(columns: &[&[f64]]) -> Vec<u8> {
+    let columns: Vec<&[f64]> = columns.iter().map(|c| c.1).collect();
     let mut bytes = head(columns[0].len(), columns.len());
-    put_rows(&mut bytes, columns);
+    put_rows(&mut bytes, &columns);
     bytes
 }
 
 /// How a file of so many rows and columns of `<f8` begins.
 pub fn head(rows: usize, columns: usize) -> Vec<u8> {
-    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
-    // Magic, version, length and header together fill a multiple of 64 bytes, ending in a newline.
-    let filled = (10 + header.len() + 1).next_multiple_of(64);
-    header.push_str(&" ".repeat(filled - 10 - header.len() - 1));
+    begun("'<f8'", &format!("({rows}, {columns})"))
+}
+
+/// The same for columns that are read back: as an array where `shape` gives them these names, else as records.
+pub fn head_named(rows: usize, names: &[&str], shape: &Shape) -> Vec<u8> {
+    if (shape.columns)(names.len()).is_some_and(|own| own == names) {
+        return head(rows, names.len());
+    }
+    let fields: Vec<String> = names.iter().map(|name| format!("('{name}', '<f8')")).collect();
+    begun(&format!("[{}]", fields.join(", ")), &format!("({rows},)"))
+}
+
+fn begun(descr: &str, shape: &str) -> Vec<u8> {
+    let mut header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}");
+    // Magic, version, length and header together fill a multiple of 64 bytes, ending in a newline. A long header has a longer length.
+    let before = if header.len() < 65_000 { 10 } else { 12 };
+    let filled = (before + header.len() + 1).next_multiple_of(64);
+    header.push_str(&" ".repeat(filled - before - header.len() - 1));
     header.push('\n');
-    [MAGIC, &[1, 0], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat()
+    let length = (header.len() as u32).to_le_bytes();
+    let (version, length) = if before == 10 { (1, &length[..2]) } else { (2, &length[..]) };
+    [MAGIC, &[version, 0], length, header.as_bytes()].concat()
 }
 
 /// Rows as they stand behind the head.
@@ -91,10 +148,6 @@ pub fn put_rows(bytes: &mut Vec<u8>, columns: &[&[f64]]) {
     }
 }
 
-fn wrong<T>(what: String) -> Result<T, ParticleError> {
-    Err(ParticleError::File(what))
-}
-
 /// The rows of a file, which can be read apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
@@ -102,45 +155,46 @@ pub struct Rows {
     /// Where the first one begins, and how many bytes each has.
     pub start: usize,
     pub bytes: usize,
-    width: usize,
-    format: String,
+    /// As the header has them: the format, and the number of columns where there are some.
+    descr: String,
+    width: Option<usize>,
 }
 
-/// Bytes at the beginning of a file that hold the header of any array that can be read.
+/// Bytes at the beginning of a file that hold the header of most arrays.
 pub const HEAD: usize = 4096;
 
-/// The rows of a file, by its beginning and its length; `None` for what [`read_columns`] refuses as a whole with columns of these numbers.
-pub fn rows(head: &[u8], length: u64, widths: &[usize]) -> Option<Rows> {
-    let (header, data) = split(head).ok()?;
-    let format = quoted(header, "descr")?.to_string();
-    let size = if format == "<f4" { 4 } else { 8 };
-    let [count, width] = shape(header)?[..] else { return None };
-    let start = head.len() - data.len();
-    let is_whole = count.checked_mul(width * size)? as u64 == length.checked_sub(start as u64)?;
-    let is_plain = ["<f4", "<f8"].contains(&&format[..]) && after(header, "fortran_order")?.starts_with("False");
-    (is_whole && is_plain && widths.contains(&width)).then_some(Rows {
-        count,
+/// The rows of a file, by its beginning and its length; `None` where rows do not lie behind each other, and for what [`read_columns`]
+/// refuses as a whole with columns of this shape.
+pub fn rows(head: &[u8], length: u64, shape: &Shape) -> Option<Rows> {
+    let (text, data) = split(head).ok()?;
+    let header = Header::parse(text).ok()?;
+    let (start, bytes) = (head.len() - data.len(), header.row_bytes()?);
+    let is_whole = header.rows.checked_mul(bytes)? as u64 == length.checked_sub(start as u64)?;
+    let is_known = header.plain.is_none_or(|(_, width)| (shape.columns)(width).is_some());
+    let is_by_rows = header.plain.is_none() || !header.is_fortran;
+    (is_whole && is_known && is_by_rows).then(|| Rows {
+        count: header.rows,
         start,
-        bytes: width * size,
-        width,
-        format,
+        bytes,
+        descr: header.descr.to_string(),
+        width: header.plain.map(|(_, width)| width),
     })
 }
 
 impl Rows {
     /// A file of some rows alone.
     pub fn file(&self, rows: &[u8]) -> Vec<u8> {
-        let (n, width, format) = (rows.len() / self.bytes.max(1), self.width, &self.format);
-        let header = format!("{{'descr': '{format}', 'fortran_order': False, 'shape': ({n}, {width}), }}\n");
-        let mut bytes = [MAGIC, &[1, 0], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
+        let n = rows.len() / self.bytes.max(1);
+        let shape = self.width.map_or(format!("({n},)"), |width| format!("({n}, {width})"));
+        let mut bytes = begun(&self.descr, &shape);
         bytes.extend(rows);
         bytes
     }
 }
 
 /// The text of the header and the bytes behind it.
-fn split(bytes: &[u8]) -> Result<(&str, &[u8]), ParticleError> {
-    let cut = || ParticleError::File("it is not a whole .npy file".into());
+fn split(bytes: &[u8]) -> Result<(&str, &[u8]), String> {
+    let cut = || "it is not a whole .npy file".to_string();
     if !is_npy(bytes) {
         return Err(cut());
     }
@@ -155,25 +209,10 @@ fn split(bytes: &[u8]) -> Result<(&str, &[u8]), ParticleError> {
     Ok((header, &bytes[8 + size + length..]))
 }
 
-/// What follows `'key':` in the header.
-fn after<'h>(header: &'h str, key: &str) -> Option<&'h str> {
-    let at = header.find(&format!("'{key}'"))?;
-    Some(header[at + key.len() + 2..].trim_start().strip_prefix(':')?.trim_start())
-}
-
-fn quoted<'h>(header: &'h str, key: &str) -> Option<&'h str> {
-    after(header, key)?.strip_prefix('\'')?.split('\'').next()
-}
-
-fn shape(header: &str) -> Option<Vec<usize>> {
-    let inside = after(header, "shape")?.strip_prefix('(')?.split(')').next()?;
-    inside.split(',').map(str::trim).filter(|t| !t.is_empty()).map(|t| t.parse().ok()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::input::Input;
+    use crate::data::input::{Input, SOURCES, TARGETS};
     use crate::data::random::{Charge, Distribution, generate};
 
     fn read_particles(bytes: &[u8]) -> Result<Particles, ParticleError> {
@@ -184,15 +223,15 @@ mod tests {
     fn rows_are_read_apart() {
         let p = generate(17, Distribution::Uniform, Charge::Random, 3);
         let bytes = write_particles(&p);
-        let rows = rows(&bytes[..bytes.len().min(HEAD)], bytes.len() as u64, &[3, 4]).unwrap();
+        let rows = rows(&bytes[..bytes.len().min(HEAD)], bytes.len() as u64, &SOURCES).unwrap();
         let range = |first: usize, end: usize| &bytes[rows.start + first * rows.bytes..rows.start + end * rows.bytes];
         let some = read_particles(&rows.file(range(5, 9))).unwrap();
         assert_eq!((rows.count, &some.x[..], &some.q[..]), (17, &p.x[5..9], &p.q[5..9]));
         assert!(read_particles(&rows.file(range(3, 3))).unwrap().is_empty());
         // A file that is cut is refused as a whole.
-        assert_eq!(super::rows(&bytes, bytes.len() as u64, &[3, 7]), None);
-        assert_eq!(super::rows(&bytes, bytes.len() as u64 - 8, &[3, 4]), None);
-        assert_eq!(super::rows(b"x,y,z,q", 7, &[3, 4]), None);
+        assert_eq!(super::rows(&bytes, bytes.len() as u64, &TARGETS), None);
+        assert_eq!(super::rows(&bytes, bytes.len() as u64 - 8, &SOURCES), None);
+        assert_eq!(super::rows(b"x,y,z,q", 7, &SOURCES), None);
     }
 
     #[test]
@@ -231,5 +270,140 @@ mod tests {
         assert_eq!(error, "row 1: y = NaN is not a finite number");
         let one = write_columns(&[("potential".into(), &[1.0])]);
         assert!(read_particles(&one).expect_err("one column").to_string().contains("(n, 4)"));
+    }
+
+    /// A file with this header.
+    fn file(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+        let order = if fortran { "True" } else { "False" };
+        let header = format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n");
+        [MAGIC, &[2, 0], &(header.len() as u32).to_le_bytes(), header.as_bytes(), data].concat()
+    }
+
+    fn read(bytes: &[u8]) -> Result<(Input, Vec<String>), String> {
+        let mut ignored = Vec::new();
+        Input::from_npy_noting(bytes, &mut ignored).map(|input| (input, ignored)).map_err(|e| e.to_string())
+    }
+
+    /// Two particles, each with numbers that all formats hold.
+    const ROWS: [[i8; 4]; 2] = [[1, 2, 3, 4], [5, 6, 0, 8]];
+
+    #[test]
+    fn numbers_of_all_formats_and_orders_are_read() {
+        type Bytes = fn(i8) -> Vec<u8>;
+        let formats: [(&str, Bytes); 16] = [
+            ("<f8", |n| (n as f64).to_le_bytes().into()),
+            (">f8", |n| (n as f64).to_be_bytes().into()),
+            ("<f4", |n| (n as f32).to_le_bytes().into()),
+            (">f4", |n| (n as f32).to_be_bytes().into()),
+            ("<f2", |n| HALVES[n as usize].to_le_bytes().into()),
+            (">f2", |n| HALVES[n as usize].to_be_bytes().into()),
+            ("<i8", |n| (n as i64).to_le_bytes().into()),
+            (">i8", |n| (n as i64).to_be_bytes().into()),
+            ("<u8", |n| (n as u64).to_le_bytes().into()),
+            ("<i4", |n| (n as i32).to_le_bytes().into()),
+            (">u4", |n| (n as u32).to_be_bytes().into()),
+            ("<i2", |n| (n as i16).to_le_bytes().into()),
+            (">u2", |n| (n as u16).to_be_bytes().into()),
+            ("|i1", |n| vec![n as u8]),
+            ("|u1", |n| vec![n as u8]),
+            ("=f8", |n| (n as f64).to_ne_bytes().into()),
+        ];
+        for (descr, bytes) in formats {
+            let data: Vec<u8> = ROWS.iter().flatten().flat_map(|n| bytes(*n)).collect();
+            let turned: Vec<u8> = (0..4).flat_map(|c| ROWS.iter().flat_map(move |row| bytes(row[c]))).collect();
+            let fields: Vec<String> = ["X", "y", "z", "mass"].iter().map(|n| format!("('{n}', '{descr}')")).collect();
+            for (what, bytes) in [
+                ("C", file(&format!("'{descr}'"), false, "(2, 4)", &data)),
+                ("Fortran", file(&format!("'{descr}'"), true, "(2, 4)", &turned)),
+                ("Python 2", file(&format!("'{descr}'"), false, "(2L, 4L)", &data)),
+                ("records", file(&format!("[{}]", fields.join(", ")), false, "(2,)", &data)),
+            ] {
+                let (input, ignored) = read(&bytes).unwrap_or_else(|e| panic!("{descr} {what}: {e}"));
+                let p = input.particles;
+                let found = [0, 1].map(|k| [p.x[k], p.y[k], p.z[k], p.q[k]]);
+                assert_eq!((found, ignored.len()), (ROWS.map(|row| row.map(f64::from)), 0), "{descr} {what}");
+            }
+        }
+        // Negative and small numbers, and what is no finite one.
+        let one = |bits: u16| {
+            let data: Vec<u8> = [0x3c00, 0x3c00, 0x3c00, bits].iter().flat_map(|b: &u16| b.to_le_bytes()).collect();
+            read(&file("'<f2'", false, "(1, 4)", &data)).map(|(input, _)| input.particles.q[0])
+        };
+        for (bits, value) in
+            [(0xc200, -3.0), (0x0001, 2f64.powi(-24)), (0x83ff, -1023.0 * 2f64.powi(-24)), (0x7bff, 65504.0)]
+        {
+            assert_eq!(one(bits), Ok(value));
+        }
+        assert!(one(0x7c00).is_err() && one(0x7e01).is_err());
+    }
+
+    /// Halves of 0 to 8.
+    const HALVES: [u16; 9] = [0, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700, 0x4800];
+
+    #[test]
+    fn records_may_have_fields_of_any_kind_between() {
+        let descr = "[('id', '<i4'), ('name', '<U2'), ('pos', '<f4', (3,)), ('', '|V4'), (('charge', 'q'), '>f8'), ('v', [('a', '<f8'), \
+                     ('b', '|S3')], (2,)), ('q2', '|i1')]";
+        let mut record = vec![9; 4 + 8];
+        [1.5f32, -2.0, 3.0].iter().for_each(|x| record.extend(x.to_le_bytes()));
+        record.extend([7; 4]);
+        record.extend(0.25f64.to_be_bytes());
+        record.extend([255; 22]);
+        record.push(-5i8 as u8);
+        let bytes = file(descr, false, "(1,)", &record);
+        let (input, ignored) = read(&bytes).unwrap();
+        assert_eq!((input.particles.position(0), input.particles.q[0]), ([1.5, -2.0, 3.0], 0.25));
+        assert_eq!((input.sets.len(), input.sets[1].charges.clone()), (2, Some(vec![-5.0])));
+        assert_eq!(ignored, ["id", "name", "v"]);
+        let apart = rows(&bytes, bytes.len() as u64, &SOURCES).unwrap();
+        assert_eq!(read(&apart.file(&record)).unwrap().0, input);
+    }
+
+    #[test]
+    fn several_sets_come_back() {
+        for text in [
+            "x,y,z,q,q2\n1,2,3,4,5\n",
+            "x,y,z,q,q2,q3\n1,2,3,4,5,6\n",
+            "x,y,z,q,q2,q3,q4\n1,2,3,4,5,6,7\n",
+            "x,y,z,px,py,pz\n1,2,3,4,5,6\n",
+            "x,y,z,q,px,py,pz\n1,2,3,4,5,6,7\n",
+            "x,y,z,q,px,py,pz,q2\n1,2,3,4,5,6,7,8\n",
+            "x,y,z,q\n1,2,3,4\n",
+        ] {
+            let input = Input::from_csv(text).unwrap();
+            assert_eq!(read(&input.to_npy()).unwrap().0, input, "{text}");
+        }
+        let many: Vec<(String, &[f64])> = (0..5).map(|_| (String::new(), &[1.0][..])).collect();
+        assert_eq!(read(&write_columns(&many)).unwrap().0.sets.len(), 2);
+    }
+
+    #[test]
+    fn hostile_headers_are_refused_without_their_memory() {
+        let deep = format!("[('a', {}'<f8'{})]", "[('a', ".repeat(5000), ")]".repeat(5000));
+        for (bytes, wanted) in [
+            (file("'<f8'", false, "(1152921504606846976, 4)", &[]), "rows were announced"),
+            (file("'<f8'", false, "(0, 1152921504606846976)", &[]), "is needed"),
+            (file("'<f8'", false, "(4611686018427387904, 4611686018427387904)", &[]), "rows were announced"),
+            (file("'<f8'", false, "(99999999999999999999, 4)", &[]), "names no shape"),
+            (
+                file("[('x', '|V0'), ('y', '|V0'), ('z', '|V0'), ('q', '|V0')]", false, "(1152921504606846976,)", &[]),
+                "no plain numbers",
+            ),
+            (file("[('x', '<f8', (1152921504606846976, 1152921504606846976))]", false, "(1,)", &[]), "cannot be read"),
+            (file("'<f8'", false, "(2,)", &[0; 16]), "of 1 dimensions"),
+            (file("'<f8'", false, "(1, 1, 4)", &[0; 32]), "of 3 dimensions"),
+            (file("'<c16'", false, "(1, 4)", &[0; 64]), "`<c16`"),
+            (file("'<f16'", false, "(1, 4)", &[0; 64]), "`<f16`"),
+            (file("'|O'", false, "(1, 4)", &[0; 64]), "`|O`"),
+            (file("[('x', '|O')]", false, "(1,)", &[0; 8]), "`|O`"),
+            (file(&deep, false, "(1,)", &[0; 8]), "cannot be read"),
+            (file("[('x', '<f8')", false, "(1,)", &[0; 8]), "cannot be read"),
+            (file("[('x', '<f8'), ('y', '<f8'), ('z', '<f8')]", false, "(1,)", &[0; 24]), "`q` is missing"),
+            (file("[('m', '<f8'), ('mass', '<f8')]", false, "(1,)", &[0; 16]), "call one of them so"),
+            (file("'<f8'", false, "(1, 3)", &[0; 24]), "(1, 3)"),
+        ] {
+            let error = read(&bytes).expect_err(wanted);
+            assert!(error.contains(wanted), "{wanted}: {error}");
+        }
     }
 }

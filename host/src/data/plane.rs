@@ -1,9 +1,11 @@
-//! Points of a plane with strengths: their files (CSV and `.npy`) and random ones (docs/fmm2.md).
+//! Points of a plane with strengths: their files (text and `.npy`) and random ones (docs/fmm2.md).
 
+use super::input::CHARGES;
 use super::npy;
-use super::particles::{ParticleError, number};
+use super::particles::ParticleError;
 use super::random::{Charge, Random};
-use pg2::report::shown::shown;
+use super::text::{self, Columns};
+use std::collections::HashMap;
 
 /// Sources in the order of the input.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -45,23 +47,23 @@ impl Points {
         columns
     }
 
-    /// Reads CSV: a header that names `x,y,q` or `x,y,re,im` in any order, then one point a line.
-    pub fn from_csv(text: &str) -> Result<Points, ParticleError> {
-        let (names, mut columns) = read(text, &["x", "y", "q", "re", "im"])?;
-        let mut take = |name: &str| names.iter().position(|n| n == name).map(|k| std::mem::take(&mut columns[k]));
-        match [take("x"), take("y"), take("q"), take("re"), take("im")] {
-            [Some(x), Some(y), Some(re), None, None] => Ok(Points { x, y, re, im: None }),
-            [Some(x), Some(y), None, Some(re), Some(im)] => Ok(Points { x, y, re, im: Some(im) }),
-            _ => Err(ParticleError::File("the header of a file of points must be `x,y,q` or `x,y,re,im`".into())),
-        }
+    /// Reads text: a header that names `x,y,q` or `x,y,re,im` in any order, then one point a line. Other columns are left out and noted.
+    pub fn from_csv(text: &str, ignored: &mut Vec<String>) -> Result<Points, ParticleError> {
+        Points::from_columns(text::read(text, "x,y,q", &known, ignored)?)
     }
 
-    /// Reads an array with the columns x, y and q, or x, y, re and im.
-    pub fn from_npy(bytes: &[u8]) -> Result<Points, ParticleError> {
-        let mut columns = npy::read_columns(bytes, &[&["x", "y", "q"], &["x", "y", "re", "im"]])?.into_iter();
-        let mut next = || columns.next().unwrap_or_default();
-        let (x, y, re, im) = (next(), next(), next(), columns.next());
-        Ok(Points { x, y, re, im })
+    /// Reads an array with the columns x, y and q, or x, y, re and im, or one of records with such fields.
+    pub fn from_npy(bytes: &[u8], ignored: &mut Vec<String>) -> Result<Points, ParticleError> {
+        Points::from_columns(npy::read_columns(bytes, &SOURCES, &known, ignored)?)
+    }
+
+    fn from_columns(columns: Columns) -> Result<Points, ParticleError> {
+        let mut columns: HashMap<String, Vec<f64>> = columns.into_iter().collect();
+        match ["x", "y", "q", "re", "im"].map(|name| columns.remove(name)) {
+            [Some(x), Some(y), Some(re), None, None] => Ok(Points { x, y, re, im: None }),
+            [Some(x), Some(y), None, Some(re), Some(im)] => Ok(Points { x, y, re, im: Some(im) }),
+            _ => Err(ParticleError::File("the header of a file of points must have `x,y,q` or `x,y,re,im`".into())),
+        }
     }
 
     /// Draws `n` points: for each its position, then its strength, of which the imaginary part, if there is one, comes last.
@@ -89,50 +91,46 @@ impl Distribution {
     }
 }
 
-/// Reads targets: CSV with the columns `x,y` in any order.
-pub fn targets_from_csv(text: &str) -> Result<[Vec<f64>; 2], ParticleError> {
-    let (names, mut columns) = read(text, &["x", "y"])?;
-    let mut take = |name: &str| names.iter().position(|n| n == name).map(|k| std::mem::take(&mut columns[k]));
-    match [take("x"), take("y")] {
+/// The column that a name in small letters stands for.
+fn known(name: &str) -> Option<String> {
+    let name = if CHARGES.contains(&name) { "q" } else { name };
+    ["x", "y", "q", "re", "im"].contains(&name).then(|| name.into())
+}
+
+/// The targets' coordinates alone.
+fn known_of_targets(name: &str) -> Option<String> {
+    ["x", "y"].contains(&name).then(|| name.into())
+}
+
+const SOURCES: npy::Shape = npy::Shape {
+    columns: |width| match width {
+        3 => Some(["x", "y", "q"].map(String::from).into()),
+        4 => Some(["x", "y", "re", "im"].map(String::from).into()),
+        _ => None,
+    },
+    words: "(n, 3) with the columns x, y, q or (n, 4) with the columns x, y, re, im",
+};
+const TARGETS: npy::Shape = npy::Shape {
+    columns: |width| (width == 2).then(|| ["x", "y"].map(String::from).into()),
+    words: "(n, 2) with the columns x, y",
+};
+
+/// Reads targets: text with the columns `x,y` in any order. Others are left out and noted.
+pub fn targets_from_csv(text: &str, ignored: &mut Vec<String>) -> Result<[Vec<f64>; 2], ParticleError> {
+    targets(text::read(text, "x,y", &known_of_targets, ignored)?)
+}
+
+/// Reads targets: an array with the columns x and y, or of records with these fields.
+pub fn targets_from_npy(bytes: &[u8], ignored: &mut Vec<String>) -> Result<[Vec<f64>; 2], ParticleError> {
+    targets(npy::read_columns(bytes, &TARGETS, &known_of_targets, ignored)?)
+}
+
+fn targets(columns: Columns) -> Result<[Vec<f64>; 2], ParticleError> {
+    let mut columns: HashMap<String, Vec<f64>> = columns.into_iter().collect();
+    match ["x", "y"].map(|axis| columns.remove(axis)) {
         [Some(x), Some(y)] => Ok([x, y]),
-        _ => Err(ParticleError::File("the header of a file of targets must be `x,y`".into())),
+        _ => Err(ParticleError::File("the header of a file of targets must have `x,y`".into())),
     }
-}
-
-/// Reads targets: an array with the columns x and y.
-pub fn targets_from_npy(bytes: &[u8]) -> Result<[Vec<f64>; 2], ParticleError> {
-    let mut columns = npy::read_columns(bytes, &[&["x", "y"]])?.into_iter();
-    let mut next = || columns.next().unwrap_or_default();
-    Ok([next(), next()])
-}
-
-/// Reads the columns of a file, whose names must be among `known`.
-fn read(text: &str, known: &[&str]) -> Result<(Vec<String>, Vec<Vec<f64>>), ParticleError> {
-    let mut lines = text.lines().enumerate().map(|(k, l)| (k + 1, l.trim())).filter(|(_, l)| !l.is_empty());
-    let (line, header) =
-        lines.next().ok_or_else(|| ParticleError::File("the file is empty; its first line must be a header".into()))?;
-    let header = header.trim_start_matches('\u{feff}');
-    let names: Vec<String> = header.split(',').map(|n| n.trim().trim_matches('"').to_string()).collect();
-    for (k, name) in names.iter().enumerate() {
-        let wrong = |what: String| Err(ParticleError::Line { line, what });
-        if !known.contains(&&name[..]) {
-            return wrong(format!("`{}` is no column of this file; there are {}", shown(name), known.join(", ")));
-        }
-        if names[..k].contains(name) {
-            return wrong(format!("column `{name}` stands there twice"));
-        }
-    }
-    let mut columns = vec![Vec::new(); names.len()];
-    for (line, text) in lines {
-        if text.split(',').count() != names.len() {
-            let what = format!("{} values are needed, here are {}", names.len(), text.split(',').count());
-            return Err(ParticleError::Line { line, what });
-        }
-        for ((name, column), field) in names.iter().zip(&mut columns).zip(text.split(',')) {
-            column.push(number(field, name).map_err(|what| ParticleError::Line { line, what })?);
-        }
-    }
-    Ok((names, columns))
 }
 
 #[cfg(test)]
@@ -141,31 +139,33 @@ mod tests {
     use crate::data::input::to_csv;
 
     fn error(text: &str) -> String {
-        Points::from_csv(text).expect_err("the text is wrong").to_string()
+        Points::from_csv(text, &mut Vec::new()).expect_err("the text is wrong").to_string()
     }
 
     #[test]
     fn files_are_read_back_to_the_bit() {
         for is_complex in [false, true] {
             let points = Points::random(50, Distribution::Layer, Charge::Random, is_complex, 3);
-            assert_eq!(Points::from_csv(&to_csv(&points.columns())), Ok(points.clone()));
-            assert_eq!(Points::from_npy(&npy::write_columns(&points.columns())), Ok(points));
+            assert_eq!(Points::from_csv(&to_csv(&points.columns()), &mut Vec::new()), Ok(points.clone()));
+            assert_eq!(Points::from_npy(&npy::write_columns(&points.columns()), &mut Vec::new()), Ok(points));
         }
-        let any_order = Points::from_csv("im,y,x,re\n1,2,3,4\n").expect("good text");
+        let any_order = Points::from_csv("im,y,x,re\n1,2,3,4\n", &mut Vec::new()).expect("good text");
         assert_eq!((any_order.x[0], any_order.y[0], any_order.re[0], any_order.im), (3.0, 2.0, 4.0, Some(vec![1.0])));
-        assert_eq!(targets_from_csv("y,x\n1,2\n"), Ok([vec![2.0], vec![1.0]]));
+        assert_eq!(targets_from_csv("y,x\n1,2\n", &mut Vec::new()), Ok([vec![2.0], vec![1.0]]));
     }
 
     #[test]
     fn mistakes_are_named_with_their_line() {
         assert_eq!(error("x,y,q\n1,2,3\n1,2\n"), "line 3: 3 values are needed, here are 2");
         assert_eq!(error("x,y,q\n1,2,inf\n"), "line 2: q = `inf` is not a finite number");
-        assert!(error("x,y,z,q\n").contains("`z` is no column"));
+        let mut ignored = Vec::new();
+        assert!(Points::from_csv("X,y,z,Mass,id\n", &mut ignored).is_ok());
+        assert_eq!(ignored, ["z", "id"]);
         assert!(error("x,y,q,x\n").contains("twice"));
-        assert!(error("x,y,re\n").contains("must be `x,y,q` or `x,y,re,im`"));
-        assert!(error("x,y,q,im\n").contains("must be `x,y,q` or `x,y,re,im`"));
+        assert!(error("x,y,re\n").contains("must have `x,y,q` or `x,y,re,im`"));
+        assert!(error("x,y,q,im\n").contains("must have `x,y,q` or `x,y,re,im`"));
         assert!(error("").contains("empty"));
-        assert!(targets_from_csv("x,y,q\n").is_err() && targets_from_csv("x\n").is_err());
+        assert!(targets_from_csv("x\n", &mut Vec::new()).is_err());
     }
 
     #[test]

@@ -45,10 +45,27 @@ pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
     if !parsed.1.is_empty() {
         return Err(parsed.1);
     }
+    let text = &one_line_end(text);
     let pieces = pieces(text);
     let out = print(&lines(&pieces));
     debug_assert!(same(&pieces, &out), "a formatted text has the same tokens");
     Ok(out)
+}
+
+/// The text with one kind of line ends: also inside of comments, which are left as they are otherwise.
+fn one_line_end(text: &str) -> String {
+    if !text.contains('\r') {
+        return text.to_string();
+    }
+    let ended = |line: &str| line.trim_end_matches('\r').to_string();
+    let mut text = text.split('\n').map(ended).collect::<Vec<_>>().join("\n");
+    // One that is left ends no line here, but does in editors. Inside of a comment that ends with its line it may end none.
+    for span in lex(&text).comments.iter().rev() {
+        let end = if span.of(&text).starts_with("//") { " " } else { "\n" };
+        let comment = span.of(&text).replace('\r', end);
+        text.replace_range(span.start..span.end, &comment);
+    }
+    text
 }
 
 /// Tokens and comments in the order of the text.

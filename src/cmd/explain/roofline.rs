@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::cmd::bench::measured::{self, Measured};
+use crate::cmd::count::within;
 use crate::failure::Failure;
 use crate::files::{self, Files};
 use crate::{input, output, source};
@@ -18,7 +19,7 @@ pub struct RooflineArgs {
     #[arg(long, conflicts_with_all = ["svg", "lines"])]
     pub roofline: bool,
     /// With --roofline: numbers of particles, each of which acts on each [default: 4913 9261 13824 24389 97336]
-    #[arg(long, value_name = "N", requires = "roofline", num_args = 1.., value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(long, value_name = "N", requires = "roofline", num_args = 1.., value_delimiter = ',', value_parser = |n: &str| within(n, 1, 1_000_000_000))]
     n: Vec<u64>,
     /// With --roofline: a card of your own, besides those that are known
     #[arg(long, value_name = "CARD.json", requires = "roofline")]

@@ -2,8 +2,9 @@
 
 use super::{Axis, Reference};
 use crate::cmd::run::{columns, parameters};
+use crate::csv::Text;
 use crate::failure::Failure;
-use crate::{csv, source};
+use crate::source;
 use hdl::circuit::target::Clock;
 use hdl::{Flags, Format};
 use host::backends::{BackendOptions, Entry};
@@ -11,7 +12,6 @@ use host::job::{Job, Run, SourceRange, Table};
 use pg2::graph::{Graph, PinClass};
 use pg2::vary::variant;
 use serde::Serialize;
-use std::path::Path;
 
 /// What all points share.
 pub struct Data<'a> {
@@ -20,8 +20,8 @@ pub struct Data<'a> {
     pub kernel: &'a source::Kernel,
     pub axes: &'a [Axis],
     pub clock: Clock,
-    pub i: &'a Path,
-    pub j: &'a Path,
+    pub i: &'a Text,
+    pub j: &'a Text,
     pub params: &'a [String],
     pub reference: &'a Reference,
 }
@@ -103,8 +103,8 @@ impl Data<'_> {
     }
 
     fn errors(&self, graph: &Graph) -> Result<(Vec<Error>, Flags), Failure> {
-        let targets = csv::read(self.i, &columns(graph, PinClass::Ipin), false)?;
-        let sources = csv::read(self.j, &columns(graph, PinClass::Jpin), false)?;
+        let targets = self.i.table(&columns(graph, PinClass::Ipin), false)?.0;
+        let sources = self.j.table(&columns(graph, PinClass::Jpin), false)?.0;
         let params = parameters(&columns(graph, PinClass::Param), self.params, false)?;
         let segments = [SourceRange { first: 0, count: sources.len() }];
         let runs = [Run { first: 0, count: targets.len(), segments: 0..1 }];

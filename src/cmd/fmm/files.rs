@@ -6,7 +6,7 @@ use super::{Args, BYTES_A_PARTICLE, NATIVE, roofline, table};
 use crate::failure::Failure;
 use crate::files::{self, Files, Format};
 use crate::{input, memory, output, source};
-use host::data::input::{Input, NPY_WIDTH_OF_TARGETS, NPY_WIDTHS, columns_of, csv_head, csv_rows, to_csv};
+use host::data::input::{Input, SOURCES, columns_of, csv_head, csv_rows, to_csv};
 use host::data::particles::{Field, Particles};
 use host::data::random::{Charge, Distribution};
 use host::data::{self, npy, random};
@@ -48,11 +48,14 @@ fn sources(args: &Args) -> Result<Input, Failure> {
         let particles = random::generate(args.n, distribution, charge, args.seed);
         return Ok(particles.into());
     };
-    let bytes = input::read(path)?;
-    Ok(match npy::is_npy(&bytes) {
-        true => Input::from_npy(&bytes).map_err(|e| Failure::file(path, e))?,
-        false => Input::from_csv(input::csv(path, &bytes)?).map_err(|e| Failure::file(path, e))?,
-    })
+    let (bytes, mut ignored) = (input::read(path)?, Vec::new());
+    let read = match npy::is_npy(&bytes) {
+        true => Input::from_npy_noting(&bytes, &mut ignored),
+        false => Input::from_csv_noting(input::csv(path, &bytes)?, &mut ignored),
+    };
+    let read = read.map_err(|e| input::wrong(path, e))?;
+    input::note_ignored(path, &ignored);
+    Ok(read)
 }
 
 /// A rank's part of the input.
@@ -71,12 +74,13 @@ pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Part, 
     let mut read = Vec::new();
     let targets = match &args.targets {
         None => None,
-        Some(path) => match rows(path, slice, &[NPY_WIDTH_OF_TARGETS])? {
+        Some(path) => match rows(path, slice, &data::input::TARGETS)? {
             Some((bytes, n)) => {
                 let first = slice(n).start;
                 count = n;
                 read.push((path.clone(), Content::File(path.clone())));
-                Some(data::input::targets_from_npy(&bytes).map_err(|e| Failure::file(path, e.behind(first)))?)
+                let targets = data::input::targets_from_npy(&bytes, &mut Vec::new());
+                Some(targets.map_err(|e| input::wrong(path, e.behind(first)))?)
             }
             None => targets(args)?.map(|t| {
                 count = t[0].len();
@@ -96,7 +100,7 @@ pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Part, 
         let particles = random::generate_part(args.n, range, distribution, charge, args.seed);
         return Ok(Part { input: Input { targets, ..particles.into() }, counts: [args.n, count], read });
     };
-    if let Some((bytes, n)) = rows(path, slice, &NPY_WIDTHS)? {
+    if let Some((bytes, n)) = rows(path, slice, &SOURCES)? {
         let input = Input::from_npy(&bytes).map_err(|e| Failure::file(path, e.behind(slice(n).start)))?;
         read.push((path.clone(), Content::File(path.clone())));
         return Ok(Part { input: Input { targets, ..input }, counts: [n, count], read });
@@ -108,12 +112,16 @@ pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Part, 
 }
 
 /// A rank's rows of an array as a file of their own, and how many rows there are in all. `None` for other files, and for those that
-/// are refused as a whole, of which there are those with other `widths`.
+/// are refused as a whole, such as those of another `shape`.
 fn rows(
     path: &Path,
     slice: &dyn Fn(usize) -> Range<usize>,
-    widths: &[usize],
+    shape: &npy::Shape,
 ) -> Result<Option<(Vec<u8>, usize)>, Failure> {
+    if input::is_standard(path) {
+        let why = "standard input comes to one process alone; name a file that all ranks can read";
+        return Err(Failure::Usage(why.into()));
+    }
     let wrong = |e: std::io::Error| Failure::file(path, format!("cannot be read: {e}"));
     let found = path.metadata().map_err(wrong)?;
     if !found.is_file() {
@@ -122,7 +130,7 @@ fn rows(
     let mut file = File::open(path).map_err(wrong)?;
     let mut head = Vec::new();
     Read::by_ref(&mut file).take(npy::HEAD as u64).read_to_end(&mut head).map_err(wrong)?;
-    let Some(rows) = npy::rows(&head, found.len(), widths) else { return Ok(None) };
+    let Some(rows) = npy::rows(&head, found.len(), shape) else { return Ok(None) };
     let range = slice(rows.count);
     file.seek(SeekFrom::Start((rows.start + range.start * rows.bytes) as u64)).map_err(wrong)?;
     let mut bytes = vec![0; range.len() * rows.bytes];
@@ -133,12 +141,14 @@ fn rows(
 /// The targets, where they are not the particles.
 fn targets(args: &Args) -> Result<Option<[Vec<f64>; 3]>, Failure> {
     let Some(path) = &args.targets else { return Ok(None) };
-    let bytes = input::read(path)?;
+    let (bytes, mut ignored) = (input::read(path)?, Vec::new());
     let read = match npy::is_npy(&bytes) {
-        true => data::input::targets_from_npy(&bytes),
-        false => data::input::targets_from_csv(input::csv(path, &bytes)?),
+        true => data::input::targets_from_npy(&bytes, &mut ignored),
+        false => data::input::targets_from_csv(input::csv(path, &bytes)?, &mut ignored),
     };
-    read.map(Some).map_err(|e| Failure::file(path, e))
+    let read = read.map_err(|e| input::wrong(path, e))?;
+    input::note_ignored(path, &ignored);
+    Ok(Some(read))
 }
 
 /// Particles with one charge each, which are their own targets.
@@ -153,8 +163,10 @@ pub fn particles(args: &Args) -> Result<Particles, Failure> {
 /// Writes the particles where that is asked for.
 pub fn save_particles(args: &Args, input: &Input) -> Result<(), Failure> {
     let Some(path) = &args.save_particles else { return Ok(()) };
-    let columns = input.columns();
-    save(path, &columns)
+    match files::table(path) {
+        (Format::Npy, path) => output::write_with(&path, |out: &mut dyn Write| out.write_all(&input.to_npy())),
+        (Format::Csv, _) => save(path, &input.columns()),
+    }
 }
 
 /// The same where each rank has its slice of `n` particles: ranks bring their rows into the form of the file, and the first one writes
@@ -167,7 +179,8 @@ pub fn save_particles_of_ranks(args: &Args, input: &Input, n: usize, comm: &dyn 
         Format::Npy => {
             let (plain, mut rows) = (columns.iter().map(|c| c.1).collect::<Vec<_>>(), Vec::new());
             npy::put_rows(&mut rows, &plain);
-            (npy::head(n, columns.len()), rows)
+            let names: Vec<&str> = columns.iter().map(|c| &c.0[..]).collect();
+            (npy::head_named(n, &names, &SOURCES), rows)
         }
         Format::Csv => (csv_head(&columns).into_bytes(), csv_rows(&columns).into_bytes()),
     };

@@ -44,23 +44,27 @@ pub fn points(args: &Args) -> Result<Points, Failure> {
         };
         return Ok(Points::random(args.n, distribution, charge, args.complex, args.seed));
     };
-    let bytes = input::read(path)?;
+    let (bytes, mut ignored) = (input::read(path)?, Vec::new());
     let read = match npy::is_npy(&bytes) {
-        true => Points::from_npy(&bytes),
-        false => Points::from_csv(input::csv(path, &bytes)?),
+        true => Points::from_npy(&bytes, &mut ignored),
+        false => Points::from_csv(input::csv(path, &bytes)?, &mut ignored),
     };
-    read.map_err(|e| Failure::file(path, e))
+    let read = read.map_err(|e| input::wrong(path, e))?;
+    input::note_ignored(path, &ignored);
+    Ok(read)
 }
 
 /// The targets, where they are not the sources.
 pub fn targets(args: &Args) -> Result<Option<[Vec<f64>; 2]>, Failure> {
     let Some(path) = &args.targets else { return Ok(None) };
-    let bytes = input::read(path)?;
+    let (bytes, mut ignored) = (input::read(path)?, Vec::new());
     let read = match npy::is_npy(&bytes) {
-        true => plane::targets_from_npy(&bytes),
-        false => plane::targets_from_csv(input::csv(path, &bytes)?),
+        true => plane::targets_from_npy(&bytes, &mut ignored),
+        false => plane::targets_from_csv(input::csv(path, &bytes)?, &mut ignored),
     };
-    read.map(Some).map_err(|e| Failure::file(path, e))
+    let read = read.map_err(|e| input::wrong(path, e))?;
+    input::note_ignored(path, &ignored);
+    Ok(Some(read))
 }
 
 /// The results as columns of a file.

@@ -23,7 +23,10 @@ fn files_come_back_to_the_bit() {
     }
     let wrong: &[(&str, &[u8], &str)] = &[
         ("w.csv", b"x,y,z,q\n1,2,3\n", "line 2"),
-        ("w.csv", b"x,y,z,m\n1,2,3,4\n", "`m`"),
+        ("w.csv", b"x,y,z,w\n1,2,3,4\n", "`q` is missing"),
+        ("w.csv", b"x|y|z|q\n1|2|3|4\n", "`|` separates no columns"),
+        ("w.csv", b"1,2,3,4\n", "begin with the line `x,y,z,q`"),
+        ("w.csv", b"x;y;z;q\n1,5;2;3;4\n", "write a point"),
         ("w.csv", b"x,y,z,q\n1,2,nan,4\n", "line 2"),
         ("w.csv", b"", "empty"),
         ("w.csv", b"x,y,z,q\n1,2,3,\xff\n", "neither"),

@@ -6,6 +6,7 @@ use super::{draw, paper, table};
 use crate::chart::Unit;
 use crate::chart::axis::label;
 use crate::cmd::bench::Args;
+use crate::cmd::count::within_u32;
 use crate::failure::Failure;
 use crate::files::Files;
 use crate::output::{Tree, say};
@@ -28,7 +29,7 @@ pub struct FigureArgs {
     on: On,
     /// Points of any run of --figures at most; with 10000000, sizes are the paper's
     #[arg(long, value_name = "N", default_value_t = 10_000_000, requires = "figures",
-          value_parser = clap::value_parser!(u32).range(2000..=100_000_000))]
+          value_parser = |n: &str| within_u32(n, 2000, 100_000_000))]
     most: u32,
     /// Threads of the CPU for --figures; 0 for one a core. The paper's CPU code has one
     #[arg(long, value_name = "N", default_value_t = 0, requires = "figures", value_parser = crate::cmd::fmm::threads)]
