@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 pub struct Identity {
     /// The standard output.
     pub standard: bool,
-    /// What gives its bytes once: a pipe.
+    /// What gives its bytes once: a pipe, or the standard input.
     pub once: bool,
+    /// Named as standard input, whatever that is.
+    is_input: bool,
     /// Device and number on it. Terminals and the null device have none: any number of uses are fine.
     file: Option<(u64, u64)>,
     /// The path without links.
@@ -19,12 +21,10 @@ pub struct Identity {
 
 impl Identity {
     pub fn of_input(path: &Path) -> Identity {
-        let found = if path.as_os_str() == "-" { open_file(0) } else { fs::metadata(path).ok() };
-        Identity {
-            once: found.as_ref().is_some_and(is_once),
-            file: found.as_ref().and_then(number),
-            ..Identity::at(path)
-        }
+        let is_input = path.as_os_str() == "-";
+        let found = if is_input { open_file(0) } else { fs::metadata(path).ok() };
+        let once = is_input || found.as_ref().is_some_and(is_once);
+        Identity { once, is_input, file: found.as_ref().and_then(number), ..Identity::at(path) }
     }
 
     pub fn of_output(path: &Path) -> Identity {
@@ -56,6 +56,7 @@ impl Identity {
     pub fn is_same(&self, other: &Identity) -> bool {
         let equal = |a: &Option<PathBuf>, b: &Option<PathBuf>| a.is_some() && a == b;
         (self.standard && other.standard)
+            || (self.is_input && other.is_input)
             || (self.file.is_some() && self.file == other.file)
             || (equal(&self.path, &other.path) && (self.file.is_none() || other.file.is_none()))
     }

@@ -94,7 +94,7 @@ fn what_comes_from_outside_is_escaped_and_cut() {
         [b"\x93NUMPY\x02\x00".as_slice(), &length, header.as_bytes()].concat()
     };
     p.write("cell.csv", format!("a\n{cell}\n"));
-    p.write("column.csv", format!("a,{cell}\n1,2\n"));
+    p.write("column.csv", format!("a,{cell}\nx,2\n"));
     p.write("q.csv", format!("x,y,z,q\n1,2,3,{cell}\n"));
     p.write("header.csv", format!("x,y,z,{cell}\n1,2,3,4\n"));
     p.write("descr.npy", npy(&format!("{{'descr': '{cell}', 'fortran_order': False, 'shape': (1, 4), }}\n")));
