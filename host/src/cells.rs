@@ -214,7 +214,7 @@ fn axes(
     let one = |(a, side): (usize, &Option<f64>)| {
         let mut values = column(targets, coordinates.i + a);
         values.extend(column(sources, coordinates.j + a));
-        let Some(length) = *side else { return Ok(Axis::open(coordinates.format, &values, width)) };
+        let Some(length) = *side else { return Ok(Axis::free(coordinates.format, &values, width)) };
         if length < 2.0 * reach.radius {
             return Err(CellsError(format!(
                 "a periodic box of side {length} needs a radius of at most half of that, not {}; leave --cells out to run \

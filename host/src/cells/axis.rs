@@ -51,8 +51,19 @@ fn unit(format: Format) -> Option<f64> {
 }
 
 impl Axis {
+    /// From the least to the greatest of `values`; or all of a format that wraps, where these lie so near both of its ends that a
+    /// difference across them is a short one.
+    pub fn free(format: Format, values: &[u64], width: f64) -> Axis {
+        let ints = || values.iter().map(|v| format.to_int(*v));
+        let all = 1i128 << format.width();
+        let beside = all - (ints().max().unwrap_or(0) - ints().min().unwrap_or(0));
+        let is_near = |unit: f64| beside as f64 * unit <= width;
+        let around = |unit: f64| Axis::wrapping(format, Side { length: all as f64 * unit, width });
+        unit(format).filter(|unit| is_near(*unit)).and_then(around).unwrap_or_else(|| Axis::open(format, values, width))
+    }
+
     /// From the least to the greatest of `values`.
-    pub fn open(format: Format, values: &[u64], width: f64) -> Axis {
+    fn open(format: Format, values: &[u64], width: f64) -> Axis {
         let mut axis = Axis::new(format, Ends::Open);
         let ints = || values.iter().map(|v| format.to_int(*v));
         let reals = || values.iter().map(|v| format.to_f64(*v));

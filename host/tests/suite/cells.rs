@@ -133,6 +133,53 @@ fn a_box_at_which_the_format_wraps_gives_the_bits_of_all_pairs() {
     }
 }
 
+/// Records whose coordinates are anywhere in their format, or near its ends.
+fn anywhere(graph: &Graph, class: PinClass, count: usize, spread: f64, random: &mut Random) -> Table {
+    let elements = graph.elements_of(class);
+    let mut bits = Vec::new();
+    for k in 0..count {
+        for (pin, _) in &elements {
+            let (pin, format) = (&graph.pins[*pin], graph.pins[*pin].format);
+            let near = ((random.bits() >> 11) as f64 * 2f64.powi(-53) * spread * 2f64.powi(format.width() as i32)) as u64;
+            let place = match random.below(4) {
+                _ if pin.name == "id" => k as u64,
+                0 => format.min_bits().wrapping_add(near),
+                1 => format.max_bits().wrapping_sub(near),
+                // Not beyond the last quarter.
+                2 => format.min_bits().wrapping_add(near).wrapping_add(format.mask() / 4 * 3),
+                _ => random.bits(),
+            };
+            bits.push(place & format.mask());
+        }
+    }
+    Table { elements: elements.len(), bits }
+}
+
+/// A short difference across the ends of a format acts without --periodic too.
+#[test]
+fn a_format_that_wraps_gives_the_bits_of_all_pairs_without_a_side() {
+    let mut random = Random::new(7);
+    for format in [
+        "int8", "uint8", "int16", "uint24", "int32", "uint32", "int64", "uint64", "fixed8.8", "fixed12.5", "ufixed16.16", "fixed24.20",
+        "fixed32.32", "ufixed40.3", "fixed64.64", "fixed64.1",
+    ] {
+        for axes in 1..=3 {
+            let graph = kernel(format, axes);
+            let of: hdl::Format = format.parse().expect("a format");
+            let length = 2f64.powi(of.width() as i32 - of.frac().unwrap_or(0) as i32);
+            for share in [0.004, 0.03, 0.2, 0.4] {
+                let i = anywhere(&graph, PinClass::Ipin, 60, share, &mut random);
+                let j = anywhere(&graph, PinClass::Jpin, 120, share, &mut random);
+                let radius = length * share;
+                let wanted = all_pairs(&graph, &i, &j, radius);
+                let (plan, got, pairs) = by_cells(&graph, &i, &j, &open(radius));
+                assert_eq!(got, wanted.results, "{format}[{axes}], radius {radius}: {:?}", plan.report);
+                assert!(pairs <= wanted.pairs, "no pair comes twice");
+            }
+        }
+    }
+}
+
 #[test]
 fn images_give_the_bits_of_a_box_that_wraps() {
     // The same differences, made by a format that wraps at 1 and by images in wider ones.
