@@ -8,6 +8,7 @@ pub mod executor;
 pub(crate) mod field;
 pub mod function;
 pub mod gpu;
+mod left_out;
 pub(crate) mod native;
 pub mod offload;
 pub(crate) mod options;
@@ -19,7 +20,7 @@ pub(crate) mod stages;
 pub mod stats;
 pub mod tune;
 
-pub use options::{FmmError, FmmOptions, MOST_PARTICLES, Precision};
+pub use options::{Coincident, FmmError, FmmOptions, MOST_PARTICLES, Precision};
 
 use crate::arith::vector::Vectors;
 use crate::data::particles::Field;
@@ -35,6 +36,7 @@ use crate::tree::charges::Charges;
 use crate::tree::lists::{self, ListOptions, Lists};
 use executor::{Executor, Progress, Stage, State, Whole, Work};
 use offload::KernelBox;
+use offload::rounding::Rounding;
 use pg2::graph::Graph;
 use stages::Stages;
 use stats::{Pairs, Seconds, Stats};
@@ -185,6 +187,11 @@ impl Plan {
         }
     }
 
+    /// Whether it is not a part of a larger problem.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.counted.is_none()
+    }
+
     /// Whether what is done for a cell is counted here, and not by another part of the problem.
     pub(crate) fn counts(&self, cell: usize) -> bool {
         self.counted.as_ref().is_none_or(|counted| counted[cell])
@@ -257,13 +264,20 @@ impl Plan {
         };
 
         states.iter_mut().for_each(periodic::add_background);
-        for ((state, p2p), out) in states.iter().zip(&p2p).zip(out) {
+        let mut p2p = p2p;
+        for ((state, p2p), out) in states.iter().zip(&mut p2p).zip(out) {
+            p2p.rounding = Rounding::of(&p2p.rounded, state);
+            if self.options.near_only && p2p.left_out.is_none() && state.charges.dipoles.is_none() {
+                p2p.left_out = Some(left_out::of_coulomb(state));
+            }
             state.write(p2p, out)?;
         }
         let Stages { executors, mut seconds, .. } = run;
         seconds.total = seconds.tree + start.elapsed().as_secs_f64();
         let name = executors.iter().find(|e| e.takes(Stage::P2p)).map(|e| e.name());
-        Ok(Stats { waited, ..self.stats(name, seconds, &Work::sum(p2p), &Work::sum(m2l)) })
+        let p2p = Work::sum(p2p);
+        let rounding = p2p.rounding.told()?;
+        Ok(Stats { waited, rounding, ..self.stats(name, seconds, &p2p, &Work::sum(m2l)) })
     }
 
     /// As [`Plan::run`] for one set of charges, into columns of its own.

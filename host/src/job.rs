@@ -117,6 +117,11 @@ pub trait Backend {
         true
     }
 
+    /// Whether it takes kernels whose sums are numbers of f64 (`in_numbers` of the real meaning).
+    fn takes_numbers(&self) -> bool {
+        false
+    }
+
     /// Whether it computes beside the CPU, which can do other stages meanwhile.
     fn is_device(&self) -> bool {
         false

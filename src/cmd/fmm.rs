@@ -135,6 +135,11 @@ pub struct Args {
     /// A parameter of the P2P kernel's own, such as kappa=4 for p2p_yukawa
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = param, requires = "p2p")]
     params: Vec<(String, f64)>,
+    /// Whether pairs at distance 0 act by a kernel that is not 0 there [default: include]
+    ///
+    /// These are a particle and itself, and others in exactly its place. By 1/r they never act.
+    #[arg(long, value_enum, value_name = "WHETHER", requires = "p2p")]
+    coincident: Option<CoincidentArg>,
     /// Leave out the far field, for kernels that are not 1/r far away
     #[arg(long, conflicts_with = "m2l")]
     near_only: bool,
@@ -188,6 +193,7 @@ enum PlaceArg {
 choice!(DistArg => Distribution { Uniform, Normal, Layer, Sphere, Plummer });
 choice!(ChargeArg => Charge { Random, Positive, Mass });
 choice!(BasisArg => Basis { Cartesian, Solid, Chebyshev });
+choice!(CoincidentArg => fmm::Coincident { Include, Exclude });
 choice!(PrecisionArg => Precision { F32, F64 });
 
 /// More threads than this only wait for each other.
@@ -381,6 +387,7 @@ fn options(args: &Args, native: bool) -> fmm::FmmOptions {
         precision: args.precision.map_or(precision, Precision::from),
         basis: args.expansion.map_or(usual, Basis::from),
         eps: args.eps,
+        coincident: args.coincident.map_or(Default::default(), Into::into),
         near_only: args.near_only,
         periodic: args.periodic.get(),
         params: args.params.clone(),

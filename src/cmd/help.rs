@@ -121,6 +121,7 @@ static PAGES: &[Page] = &[
                     "p2p",
                     "params",
                     "eps",
+                    "coincident",
                     "near_only",
                     "periodic",
                     "periodic_axes",

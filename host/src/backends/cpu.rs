@@ -50,6 +50,10 @@ impl Backend for Cpu {
         ENTRY.exact
     }
 
+    fn takes_numbers(&self) -> bool {
+        true
+    }
+
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError> {
         let graph = job.graph;
         let kernel = RealKernel::new(graph);

@@ -27,6 +27,9 @@ pub struct Errors {
     /// of the box.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gradient_vanishes: bool,
+    /// Whether the true potentials, or gradients, are 0 and results are not; these errors are then relative to what was found: 1.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reference_vanishes: bool,
 }
 
 /// Gradients vanish if they are less than this part of the potential over the edge of the box. What is left of sums that cancel, as in
@@ -127,6 +130,7 @@ pub fn compare(field: &Field, targets: &[usize], reference: &[Force], edge: f64)
         gradient_p99: None,
         hessian_rel_l2: None,
         gradient_vanishes: false,
+        reference_vanishes: is_beside_nothing(norms_of_all(&potential)),
     };
     if let Some(gradient) = &field.gradient {
         let both = |(t, f): (usize, &[f64; 4])| (gradient.iter().map(|g| g[t]).collect(), f[1..].to_vec());
@@ -136,6 +140,7 @@ pub fn compare(field: &Field, targets: &[usize], reference: &[Force], edge: f64)
             Some(size) => parts_of(size, &both),
             None => (parts_of_own(&both), relative_l2(&both)),
         };
+        errors.reference_vanishes |= instead.is_none() && is_beside_nothing(norms_of_all(&both));
         each.sort_unstable_by(f64::total_cmp);
         errors.gradient_rel_l2 = Some(all);
         errors.gradient_median = Some(percentile(&each, 0.5));
@@ -147,10 +152,12 @@ pub fn compare(field: &Field, targets: &[usize], reference: &[Force], edge: f64)
 
 /// |found - wanted| / |wanted| of each target.
 fn parts_of_own(both: &[(Vec<f64>, Vec<f64>)]) -> Vec<f64> {
-    // Where nothing is the truth, an error is not a part of it.
-    let has_part = |(off, size): &(f64, f64)| *size > 0.0 || *off == 0.0;
-    let norms = both.iter().map(|(found, wanted)| norms(found, wanted, largest(found, wanted))).filter(has_part);
-    norms.map(|(off, size)| ratio(off, size)).collect()
+    let norms: Vec<(f64, f64)> =
+        both.iter().map(|(found, wanted)| norms(found, wanted, largest(found, wanted))).collect();
+    // Where nothing is the truth, an error is not a part of it, unless it is so everywhere.
+    let is_nothing = norms.iter().all(|norms| is_beside_nothing(*norms));
+    let has_part = |norms: &&(f64, f64)| is_nothing || !is_beside_nothing(**norms);
+    norms.iter().filter(has_part).map(|(off, size)| ratio(*off, *size)).collect()
 }
 
 /// |found - wanted| of each target and of all as parts of a size that all have.
@@ -229,15 +236,30 @@ fn norms(found: &[f64], wanted: &[f64], unit: f64) -> (f64, f64) {
 
 /// |found - wanted| / |wanted| over all targets.
 fn relative_l2(both: &[(Vec<f64>, Vec<f64>)]) -> f64 {
+    let (off, size) = norms_of_all(both);
+    ratio(off, size)
+}
+
+/// |found - wanted| and |wanted| over all targets, in one unit.
+fn norms_of_all(both: &[(Vec<f64>, Vec<f64>)]) -> (f64, f64) {
     let unit = both.iter().fold(0.0, |a: f64, (found, wanted)| a.max(largest(found, wanted)));
     let norms: Vec<(f64, f64)> = both.iter().map(|(found, wanted)| norms(found, wanted, unit)).collect();
     let sum = |pick: fn(&(f64, f64)) -> f64| norms.iter().map(|n| pick(n).powi(2)).sum::<f64>().sqrt();
-    ratio(sum(|n| n.0), sum(|n| n.1))
+    (sum(|n| n.0), sum(|n| n.1))
 }
 
-/// 0 where there is no error, even of nothing.
-fn ratio(off: f64, size: f64) -> f64 {
-    if off == 0.0 { 0.0 } else { off / size }
+/// Whether there is an error of a truth that is nothing, or so small beside it that f64 does not hold the quotient.
+pub(crate) fn is_beside_nothing((off, size): (f64, f64)) -> bool {
+    off != 0.0 && !(off / size).is_finite()
+}
+
+/// 0 where there is no error, even of nothing. Beside a truth that is nothing, an error is all of what was found.
+pub(crate) fn ratio(off: f64, size: f64) -> f64 {
+    match () {
+        _ if off == 0.0 => 0.0,
+        _ if is_beside_nothing((off, size)) => 1.0,
+        _ => off / size,
+    }
 }
 
 /// The smallest value that at least `part` of the sorted values do not exceed.
@@ -278,6 +300,27 @@ mod tests {
         }
         field.gradient = None;
         assert_eq!(measure(&p, &field, 10, 1, 0.0).gradient_p99, None);
+    }
+
+    /// A reference of nothing, or of next to nothing, gives numbers, in any unit.
+    #[test]
+    fn errors_beside_a_reference_of_nothing_are_finite() {
+        let field = |x: f64| Field {
+            potential: vec![x; 3],
+            gradient: Some([vec![x; 3], vec![0.0; 3], vec![-x; 3]]),
+            hessian: None,
+        };
+        for (found, right) in [(1.0, 0.0), (1e-300, 0.0), (1e300, 0.0), (1.0, 5e-324), (1e300, 1e-300)] {
+            let e = compare(&field(found), &[0, 1, 2], &[[right, right, 0.0, -right]; 3], 1.0);
+            let all = [Some(e.potential_rel_l2), e.gradient_rel_l2, e.gradient_median, e.gradient_p99];
+            assert!(all.iter().all(|x| *x == Some(1.0)) && e.reference_vanishes, "{found:e} {right:e}: {e:?}");
+        }
+        let e = compare(&field(0.0), &[0, 1, 2], &[[0.0; 4]; 3], 1.0);
+        assert!(e.potential_rel_l2 == 0.0 && e.gradient_rel_l2 == Some(0.0) && !e.reference_vanishes, "{e:?}");
+        // One target without a gradient has no relative error of its own beside others.
+        let right = [1.0, 1.0, 0.0, -1.0];
+        let e = compare(&field(1.0), &[0, 1, 2], &[right, [1.0, 0.0, 0.0, 0.0], right], 1.0);
+        assert!(!e.reference_vanishes && e.gradient_p99 == Some(0.0) && e.gradient_rel_l2 > Some(0.5), "{e:?}");
     }
 
     /// Forces of a crystal are 0: what rounding leaves of them is no measure of an error, in any unit of length and charge.

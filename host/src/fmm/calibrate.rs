@@ -42,29 +42,40 @@ const DIFFERENCES: [[f64; 3]; 4] =
 /// of them.
 const EDGES: [f64; 2] = [1e-30, 1e30];
 
-/// What the outputs of a P2P kernel are for a difference and a charge, in a box of some edge and without softening.
-fn outputs(graph: &Graph, kernel: &P2p, d: [f64; 3], charge: f64, edge: f64) -> Vec<f64> {
+/// Powers of two by which differences are shortened for kernels that fall to nothing within a small part of the box.
+const SHORTER: [i32; 3] = [0, -7, -14];
+
+/// What the outputs of a P2P kernel are for a difference and a charge.
+fn outputs(graph: &Graph, kernel: &P2p, d: [f64; 3], charge: f64, params: &[f64]) -> Vec<f64> {
     let fill = |feeds: &Feeds, sign: f64| -> Vec<f64> {
         let value = |f: &(Feed, hdl::Format)| match f.0 {
             Feed::At(a) => sign * 0.5 * d[a] * kernel.length,
-            Feed::Charge => charge,
-            Feed::Box => edge,
-            Feed::Given(value) => value,
-            _ => 0.0,
+            _ => charge,
         };
         feeds.iter().map(value).collect()
     };
-    terms(graph, &fill(&kernel.i, -1.0), &fill(&kernel.j, 1.0), &fill(&kernel.params, 0.0))
+    terms(graph, &fill(&kernel.i, -1.0), &fill(&kernel.j, 1.0), params)
 }
 
-/// Refuses a P2P kernel that does not give twice as much for twice the charge: expansions add up charges.
-pub fn is_linear(graph: &Graph, kernel: &P2p) -> Result<(), BindError> {
+/// The parameters of a P2P kernel in a box of some edge, without softening.
+fn params(kernel: &P2p, edge: f64) -> Vec<f64> {
+    let value = |f: &(Feed, hdl::Format)| match f.0 {
+        Feed::Box => edge,
+        Feed::Given(value) => value,
+        _ => 0.0,
+    };
+    kernel.params.iter().map(value).collect()
+}
+
+/// Refuses a P2P kernel that does not give twice as much for twice the charge, with these values of its parameters: expansions add up
+/// charges.
+pub fn is_linear(graph: &Graph, kernel: &P2p, params: &[f64]) -> Result<(), BindError> {
     let is_signed = kernel.j.iter().all(|(feed, format)| *feed != Feed::Charge || format.is_signed());
-    for d in DIFFERENCES {
-        let whole = outputs(graph, kernel, d, 1.0, 1.0);
+    for d in SHORTER.into_iter().flat_map(|power| DIFFERENCES.map(|d| d.map(|x| x * 2f64.powi(power)))) {
+        let whole = outputs(graph, kernel, d, 1.0, params);
         let size = whole.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
         for charge in [0.5, if is_signed { -0.25 } else { 0.25 }] {
-            let part = outputs(graph, kernel, d, charge, 1.0);
+            let part = outputs(graph, kernel, d, charge, params);
             if part.iter().zip(&whole).any(|(part, whole)| (part - charge * whole).abs() > TOLERANCE * size) {
                 return Err(BindError(format!(
                     "{} does not give {charge} times as much for a charge of {charge} as for one of 1, so that far charges cannot be \
@@ -83,7 +94,7 @@ pub fn p2p(graph: &Graph, kernel: &P2p) -> Result<Units, BindError> {
     if kernel.params.iter().any(|(feed, _)| *feed == Feed::Box) {
         EDGES.iter().try_for_each(|edge| in_box(graph, kernel, *edge, Some(units)).map(|_| ()))?;
     }
-    is_linear(graph, kernel)?;
+    is_linear(graph, kernel, &params(kernel, 1.0))?;
     Ok(units)
 }
 
@@ -93,7 +104,7 @@ fn in_box(graph: &Graph, kernel: &P2p, edge: f64, mut units: Option<Units>) -> R
     let snap = |x| snap(x, tolerance);
     for d in DIFFERENCES {
         let r = d.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let out = outputs(graph, kernel, d, 1.0, edge);
+        let out = outputs(graph, kernel, d, 1.0, &params(kernel, edge));
         let potential = out[kernel.potential] * r;
         let gradient = kernel.gradient.map(|g| g.map(|k| out[k] * r * r * r));
         let first = Units { potential, gradient: gradient.map_or(1.0, |g| g[0] / d[0]) };

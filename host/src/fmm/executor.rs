@@ -1,6 +1,7 @@
 //! The stages of an FMM, and who runs them: the CPU, or an executor that takes some of them.
 
-use super::{FmmError, Plan};
+use super::offload::rounding::{Rounded, Rounding};
+use super::{Coincident, FmmError, Plan};
 use crate::arith::lanes::Real;
 use crate::arith::wide::WideValues;
 use crate::data::{Force, Hessian};
@@ -173,6 +174,14 @@ pub struct Work {
     pub shared: u64,
     /// Sorted targets whose direct sums are not among the others, in the user's units.
     pub wide: Vec<(usize, WideValues)>,
+    /// What P2P alone leaves out of a kernel that is not 0 between cells that are not near, where it is known.
+    pub left_out: Option<Rounding>,
+    /// Where a kernel is not 0 at distance 0, whether such pairs acted.
+    pub coincident: Option<Coincident>,
+    /// Of some targets, by how much their near field is off since terms were rounded to the steps of outputs; and, once all stages are
+    /// done, how that compares with their results.
+    pub rounded: Vec<Rounded>,
+    pub rounding: Rounding,
     pub flags: Flags,
     pub cycles: Option<u64>,
     pub words: Words,
@@ -192,6 +201,12 @@ impl Work {
             // Pairs of points are the same ones for each set.
             sum.close = sum.close.max(work.close);
             sum.shared = sum.shared.max(work.shared);
+            sum.rounding = sum.rounding.join(work.rounding);
+            sum.left_out = match (sum.left_out, work.left_out) {
+                (Some(one), Some(other)) => Some(one.join(other)),
+                (one, other) => one.or(other),
+            };
+            sum.coincident = sum.coincident.or(work.coincident);
             sum.flags |= work.flags;
             sum.cycles = sum.cycles.max(work.cycles.map(|cycles| cycles.saturating_add(sum.cycles.unwrap_or(0))));
             sum.words.j += work.words.j;

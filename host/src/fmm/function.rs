@@ -3,6 +3,7 @@
 
 mod smooth;
 
+use crate::arith::scale::{exponent, ldexp};
 use crate::expansion::chebyshev::images::Lattice;
 use crate::expansion::chebyshev::{self, Function, Symmetry};
 use crate::fmm::bind::{BindError, Feed, Feeds, P2p};
@@ -12,7 +13,7 @@ use crate::tree::{MAX_LEVEL, lists};
 use hdl::Rounding;
 use hdl::op::meaning::Real;
 use pg2::graph::Graph;
-use sim::reference::real::{Pairs, RealKernel, RealSources};
+use sim::reference::real::{Pairs, RealKernel, RealSources, in_numbers};
 use std::sync::Arc;
 
 /// How far results for one difference at several places may be from each other, and the gradient from the potential's,
@@ -69,17 +70,17 @@ impl Cells {
 /// Takes a P2P kernel as a function of differences.
 pub fn function(graph: &Graph, setting: &Setting, cells: &Cells) -> Result<Arc<dyn Function>, BindError> {
     let p2p = P2p::bind(graph, true, setting.given)?;
-    calibrate::is_linear(graph, &p2p)?;
     let window = setting.window;
-    let params = patterns(&p2p.params, |feed| match feed {
+    let value = |feed| match feed {
         Feed::Given(value) => value,
         Feed::Box => window.edge(setting.edge),
         _ => (window.length(setting.eps) * p2p.length).powi(2),
-    })
-    .collect();
+    };
+    calibrate::is_linear(graph, &p2p, &p2p.params.iter().map(|(feed, _)| value(*feed)).collect::<Vec<f64>>())?;
+    let params = patterns(&p2p.params, value).collect();
     let meaning = cells.images.map(|_| of_differences(graph, &p2p)).transpose()?;
     let (symmetry, halving) = (Symmetry::None, None);
-    let (name, outputs, evaluated) = (graph.name.clone(), graph.outputs.len(), RealKernel::new(graph));
+    let (name, outputs, evaluated) = (graph.name.clone(), graph.outputs.len(), RealKernel::new(&in_numbers(graph)));
     let mut function =
         OfKernel { name, outputs, evaluated, p2p, window, meaning, params, slope: 1.0, symmetry, halving };
     function.check_invariance()?;
@@ -101,7 +102,12 @@ pub fn function(graph: &Graph, setting: &Setting, cells: &Cells) -> Result<Arc<d
 
 /// Whether a kernel that is not 1/r has an expansion, as far as that can be known without particles.
 pub fn check(graph: &Graph, options: &FmmOptions) -> Result<(), BindError> {
-    // Without a period, softening length and box are those of particles.
+    let kernel = P2p::bind(graph, true, &options.params)?;
+    // Without a period, the unit of length is the edge of a box that particles make: a kernel with a length of its own is judged there.
+    let has_length = |f: &(Feed, _)| f.0 == Feed::Box || f.0 == Feed::Eps2 && options.eps > 0.0;
+    if options.periodic.is_none() && kernel.params.iter().any(has_length) {
+        return Ok(());
+    }
     let (eps, edge) = options.periodic.as_ref().map_or((0.0, 1.0), |p| (options.eps / p.length, p.length));
     let setting = Setting { eps, edge, given: &options.params, window: KernelBox::of(options) };
     function(graph, &setting, &Cells { most: MAX_LEVEL as usize + 1, ..Cells::of(options, 3) }).map(|_| ())
@@ -127,12 +133,19 @@ fn patterns(feeds: &Feeds, value: impl Fn(Feed) -> f64) -> impl Iterator<Item = 
 /// Directions that no symmetry of a kernel makes alike.
 const DIRECTIONS: [[f64; 3]; 4] = [[0.31, -0.22, 0.17], [-0.05, 0.33, 0.21], [0.11, 0.12, -0.4], [-0.27, -0.3, -0.08]];
 
-/// Parts of these at which symmetries are looked for.
-const SCALES: [f64; 3] = [1.0, 0.125, 0.015625];
+/// Parts of these at which symmetries and the like are looked for: a kernel with a short length of its own gives something at the shorter
+/// ones alone. All halves of [`exact`] places are exact in the formats of coordinates.
+const SCALES: [f64; 6] = [1.0, 0.125, 1.0 / 64.0, 1.0 / 512.0, 1.0 / 4096.0, 1.0 / 32768.0];
 
-/// Steps to either side by which a gradient is told, and the part of a potential by which it may change on one.
+/// Steps to either side by which a gradient is told, and the part of a potential by which it may change on one: better, and at most.
 const STEP: f64 = 1.0 / 1024.0;
-const MOST_CHANGE: f64 = 0.02;
+const SMALL_CHANGE: f64 = 0.02;
+const MOST_CHANGE: f64 = 0.3;
+
+/// A direction in whole steps, and a part of it.
+fn exact(d: [f64; 3], scale: f64) -> [f64; 3] {
+    d.map(|x| (x / STEP).round() * STEP * scale)
+}
 
 /// How far values may be from each other that are taken for the same, relatively.
 const SAME: f64 = 1e-9;
@@ -191,16 +204,17 @@ impl OfKernel {
     /// Whether a difference gives the same wherever it stands.
     fn check_invariance(&self) -> Result<(), BindError> {
         let mut found = Vec::new();
+        let all: Vec<[f64; 3]> = SCALES.into_iter().flat_map(|scale| DIRECTIONS.map(|d| exact(d, scale))).collect();
         for place in [[0.0; 3], [0.25, -0.125, 0.0625], [-0.25, 0.25, 0.1875]] {
-            for d in DIRECTIONS {
+            for d in &all {
                 let mut out = [[0.0; 4]];
                 let half = |sign: f64| std::array::from_fn(|a| 0.5 * place[a] + sign * 0.5 * d[a]);
                 self.at(half(1.0), &[half(-1.0)], &mut out);
                 found.push(out[0]);
             }
         }
-        for (k, other) in found.iter().enumerate().skip(DIRECTIONS.len()) {
-            let one = found[k % DIRECTIONS.len()];
+        for (k, other) in found.iter().enumerate().skip(all.len()) {
+            let one = found[k % all.len()];
             let size = one.iter().fold(0.0, |a: f64, x| a.max(x.abs()));
             if one.iter().zip(other).any(|(a, b)| (a - b).abs() > TOLERANCE * size) {
                 return Err(BindError(format!(
@@ -249,20 +263,25 @@ impl OfKernel {
     }
 
     /// Two parts of [`DIRECTIONS`] at which differences of the potential tell its gradient: the largest ones, below those at which a kernel
-    /// that falls fast is as good as 0, or falls too fast.
+    /// that falls fast is as good as 0, or falls too fast; where it falls fast everywhere, the smallest ones. None where all is 0.
     fn told_scales(&self) -> Vec<f64> {
-        let is_told = |scale: &f64| {
-            let places = DIRECTIONS.map(|d| [1.0, 1.0 + 2.0 * STEP].map(|part| d.map(|x| x * scale * part)));
+        // By how much of itself the potential changes on a step, at most.
+        let change = |scale: &f64| {
+            let places = DIRECTIONS.map(|d| [1.0, 1.0 + 2.0 * STEP].map(|part| exact(d, scale * part)));
             let mut out = [[0.0; 4]; 2 * DIRECTIONS.len()];
             self.values(places.as_flattened(), &mut out);
-            out.as_chunks().0.iter().all(|[one, next]: &[_; 2]| {
-                let [one, next]: [f64; 2] = [one[0], next[0]];
-                one != 0.0 && (next - one).abs() <= MOST_CHANGE * one.abs()
-            })
+            let of_direction = |[one, next]: &[[f64; 4]; 2]| ((next[0] - one[0]) / one[0]).abs();
+            // What is 0 has no such part.
+            out.as_chunks().0.iter().map(of_direction).fold(0.0, |a: f64, x| if x <= a { a } else { x })
         };
-        let all = [1.0, 0.125, 1.0 / 64.0, 1.0 / 512.0];
-        let told: Vec<f64> = all.into_iter().filter(is_told).take(2).collect();
-        if told.is_empty() { all[..2].to_vec() } else { told }
+        let changes: Vec<(f64, f64)> = SCALES.into_iter().map(|scale| (scale, change(&scale))).collect();
+        let below = |most: f64| changes.iter().filter(move |(_, change)| *change <= most).map(|(scale, _)| *scale);
+        let told: Vec<f64> = below(SMALL_CHANGE).take(2).collect();
+        if told.is_empty() {
+            below(MOST_CHANGE).collect::<Vec<f64>>().into_iter().rev().take(2).collect()
+        } else {
+            told
+        }
     }
 
     /// Components of the gradient at some places, beside those that differences of the potential tell.
@@ -270,8 +289,7 @@ impl OfKernel {
         let mut pairs = Vec::new();
         for scale in self.told_scales() {
             for d in DIRECTIONS {
-                // All places are exact in the formats of coordinates.
-                let (d, step) = (d.map(|x| (x / STEP).round() * STEP * scale), STEP * scale);
+                let (d, step) = (exact(d, scale), STEP * scale);
                 let at = |axis: usize, by: f64| std::array::from_fn(|a| d[a] + if a == axis { by * step } else { 0.0 });
                 let mut places = vec![d];
                 (0..3).for_each(|a| places.extend([1.0, -1.0, 2.0, -2.0].map(|by| at(a, by))));
@@ -293,22 +311,29 @@ impl OfKernel {
             return Ok(1.0);
         }
         let pairs = self.told_gradients();
-        let sum = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).sum::<f64>();
-        let slope = sum(|p| p.0 * p.1) / sum(|p| p.1 * p.1);
+        if pairs.iter().all(|p| p.0 == 0.0 && p.1 == 0.0) {
+            let (nearest, farthest) = (0.4 * SCALES[SCALES.len() - 1], 0.4);
+            return Err(BindError(format!(
+                "{} is not 1/r, and gives 0 at distances from {nearest:.0e} to {farthest} of the box, which is {edge:e} wide, or falls to it at \
+                 once: its own length is so short beside the box that nothing is left to expand; check the units of its parameters and \
+                 of the coordinates, or leave the far field out with --near-only",
+                self.name
+            )));
+        }
+        // Products of the largest numbers would not be numbers.
+        let largest = |pick: fn(&(f64, f64)) -> f64| pairs.iter().map(pick).fold(0.0, |a: f64, x| a.max(x.abs()));
+        let (one, other) = (exponent(largest(|p| p.0)), exponent(largest(|p| p.1)));
+        let slope = {
+            let scaled: Vec<(f64, f64)> = pairs.iter().map(|p| (ldexp(p.0, -one), ldexp(p.1, -other))).collect();
+            let sum = |pick: fn(&(f64, f64)) -> f64| scaled.iter().map(pick).sum::<f64>();
+            ldexp(sum(|p| p.0 * p.1) / sum(|p| p.1 * p.1), one - other)
+        };
         let is_multiple = |p: &(f64, f64)| {
             let size = pairs.iter().fold(0.0, |a: f64, p| a.max(p.0.abs()));
             (p.0 - slope * p.1).abs() <= TOLERANCE * size
         };
         if slope.is_finite() && pairs.iter().all(is_multiple) {
             return Ok(slope);
-        }
-        if pairs.iter().all(|p| p.0 == 0.0 && p.1 == 0.0) {
-            return Err(BindError(format!(
-                "{} is not 1/r, and gives 0 at 0.05 and at 0.4 of the box, which is {edge:e} wide: its own length is so short \
-                 beside it that nothing is left to expand; check the units of its parameters and of the coordinates, or leave the far \
-                 field out with --near-only",
-                self.name
-            )));
         }
         Err(BindError(format!(
             "{} is not 1/r, and its `gout` is not the gradient of `pout`, nor a multiple of it, so that one expansion cannot \

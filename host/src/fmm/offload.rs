@@ -1,14 +1,16 @@
 //! P2P and M2L by kernels on a backend: encode, run, decode, and compute flagged targets again (RULES H4 to H8).
 
+mod at_zero;
 mod close;
 mod images;
 mod m2l;
 mod meaning;
 mod meant;
 mod p2p;
+pub(crate) mod rounding;
 mod truth;
 
-pub(crate) use close::{MOST, Replaced};
+pub(crate) use close::{Apart, MOST, Replaced};
 pub(super) use p2p::by_leaf;
 pub use p2p::{DIRECT, direct};
 pub(crate) use p2p::{Records, WRONG_P2P, grid_pattern, value};
@@ -17,24 +19,31 @@ use crate::expansion::basis::Basis;
 use crate::expansion::taylor::Operators;
 use crate::fmm::bind::{BindError, Feed, Feeds, M2l, P2p};
 use crate::fmm::executor::{Executor, Progress, Stage, State, Work};
-use crate::fmm::{FmmError, FmmOptions, Plan};
+use crate::fmm::{Coincident, FmmError, FmmOptions, Plan};
 use crate::job::{Backend, Job, Outcome, SourceRange, Table};
 use crate::parallel::prelude::*;
 use crate::tree::boxmap::BoxMap;
 use crate::tree::lists;
 use hdl::{Flags, Format};
 pub(crate) use images::KernelBox;
+use meaning::Partner;
 pub(super) use meaning::{Meaning, Partners};
 use pg2::graph::Graph;
+use sim::reference::real::{in_numbers, without_equal};
 use std::collections::VecDeque;
 
 /// Flags that make a result unusable.
 const WRONG: Flags = Flags(Flags::OVERFLOW.0 | Flags::SATURATION.0 | Flags::WRAP.0);
 
 /// The kernels of an FMM, bound and with their parameters: all that can be wrong with them is found here.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Bound {
     p2p: P2p,
+    /// The kernel of P2P with sums in f64, and the same where pairs at distance 0 do not act.
+    numbers: Graph,
+    without_coincident: Option<Graph>,
+    /// Where the kernel is not 0 at distance 0, whether such pairs act.
+    coincident: Option<Coincident>,
     /// Absent where M2L is native or left out.
     m2l: Option<M2l>,
     /// The box of P2P's coordinates.
@@ -76,13 +85,41 @@ impl<'a> Pipelines<'a> {
         let window = KernelBox::of(options);
         let eps = window.length(map.length(options.eps));
         let params = p2p::params(self.p2p, &p2p, eps, window.edge(map.edge()))?;
-        self.bound =
-            Some(Bound { is_long: self.is_exact || p2p.coulomb && eps > p2p::LONGEST, p2p, m2l, window, params });
+        let (is_long, numbers) = (self.is_exact || p2p.coulomb && eps > p2p::LONGEST, in_numbers(self.p2p));
+        let coincident = at_zero::acts_at_zero(&numbers, &p2p, &at_zero::values(&p2p, eps, window.edge(map.edge())))
+            .then_some(if p2p.coulomb { Coincident::Exclude } else { options.coincident });
+        let pin = |name: &str| numbers.pins.iter().position(|pin| pin.name == name).expect("it was bound");
+        let is_without = coincident == Some(Coincident::Exclude);
+        let without_coincident = is_without.then(|| without_equal(&numbers, [pin("xi"), pin("xj")]));
+        self.bound = Some(Bound { is_long, p2p, numbers, without_coincident, coincident, m2l, window, params });
         Ok(())
     }
 }
 
 impl Bound {
+    /// The kernel of P2P with sums in f64 as it acts.
+    fn in_numbers(&self) -> &Graph {
+        self.without_coincident.as_ref().unwrap_or(&self.numbers)
+    }
+
+    /// Whether the kernel gives something at a distance in boxes or farther away.
+    fn reaches(&self, least: f64, replaced: &Replaced) -> bool {
+        let Some(meaning) = Meaning::new(&self.numbers, &self.p2p) else { return true };
+        let mut partners = Partners::default();
+        let lengths = (0..64).map(|k| least * (2.0 / least).powf(k as f64 / 63.0));
+        for (k, length) in lengths.enumerate() {
+            let d = [[0.6, -0.64, 0.48], [-0.48, 0.6, 0.64], [1.0, 0.0, 0.0]][k % 3];
+            partners.extend([Partner { d: d.map(|x| self.window.length(x * length)), charge: 1.0 }]);
+        }
+        let terms = meaning.terms(&mut meaning.scratch(), &replaced.real_params(), &partners);
+        terms.iter().any(|term| *term != 0.0)
+    }
+
+    /// Whether a pair at a difference acts.
+    fn acts(&self, d: [f64; 3]) -> bool {
+        d != [0.0; 3] || self.without_coincident.is_none()
+    }
+
     /// Potential (`a` of 0) or a component of the gradient in units of the particles' box, from the values of P2P's outputs.
     fn boxed(&self, a: usize, value: impl Fn(usize) -> f64) -> f64 {
         self.window.boxed(a, self.p2p.boxed(a, value))
@@ -120,7 +157,10 @@ impl Executor for Pipelines<'_> {
         progress: &mut Progress,
     ) -> Result<Work, FmmError> {
         let Pipelines { backend, p2p: near, ready, .. } = self;
-        let near = *near;
+        let near = match &self.bound {
+            Some(bound) if backend.takes_numbers() => bound.in_numbers(),
+            _ => *near,
+        };
         match (stage, &self.bound, self.m2l) {
             (Stage::M2l, Some(bound), Some(graph)) => {
                 let kernel = bound.m2l.as_ref().expect("M2L was bound");

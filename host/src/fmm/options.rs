@@ -23,6 +23,16 @@ pub enum Precision {
     F64,
 }
 
+/// Whether pairs at distance 0 act, a particle and itself among them, by a P2P kernel that is not 1/r and not 0 there (RULES H1). Pairs
+/// of 1/r never do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coincident {
+    #[default]
+    Include,
+    Exclude,
+}
+
 /// What a plan is made with.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FmmOptions {
@@ -43,6 +53,8 @@ pub struct FmmOptions {
     pub basis: Basis,
     /// Softening length, in the user's units. Where that of the far field matters, a plan takes [`Basis::Softened`].
     pub eps: f64,
+    /// Whether pairs at distance 0 act by a P2P kernel that is not 0 there.
+    pub coincident: Coincident,
     /// Leave out the far field: for kernels that are not 1/r.
     pub near_only: bool,
     /// Periodic boundaries.
@@ -62,6 +74,7 @@ impl Default for FmmOptions {
             precision: Precision::F64,
             basis: Basis::Cartesian,
             eps: 0.0,
+            coincident: Coincident::default(),
             near_only: false,
             periodic: None,
             params: Vec::new(),

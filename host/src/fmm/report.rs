@@ -61,6 +61,12 @@ impl Plan {
             words: Words { j: words(|w| w.words.j), i: words(|w| w.words.i), result: words(|w| w.words.result) },
             flags: flags.names(),
             softened: (self.options.basis == Basis::Softened).then_some(self.options.order),
+            coincident: p2p.coincident,
+            left_out: p2p.left_out.and_then(|sums| {
+                let cell = self.tree.map.edge() * 0.5f64.powi(self.tree.levels.len().max(1) as i32 - 1);
+                sums.left_out(cell, p2p.has_gradient)
+            }),
+            rounding: None,
             error: None,
             reference: Default::default(),
             budget: None,

@@ -1,5 +1,6 @@
 //! What an FMM run reports: the keys of `pairforge fmm --json` (docs/fmm.md).
 
+use super::Coincident;
 use super::budget::Budget;
 use super::executor::Stage;
 use crate::direct::error::Errors;
@@ -101,6 +102,63 @@ pub enum Reference {
     KernelSums,
 }
 
+/// By how much of themselves results of a run are off at some targets, since the terms of their near field were rounded to the steps of
+/// the outputs' formats: sums of magnitudes over all of these targets.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct RoundedTerms {
+    pub targets: u64,
+    pub potential: f64,
+    pub gradient: f64,
+}
+
+/// What may well be lost so.
+const ROUNDED: f64 = 1e-5;
+
+impl RoundedTerms {
+    /// What is to be said of it, with the remedy.
+    pub fn sentence(&self) -> String {
+        let (what, pin, part) = match self.potential >= self.gradient {
+            true => ("potential", "pout", self.potential),
+            false => ("gradient", "gout", self.gradient),
+        };
+        let bits = (part / ROUNDED).log2().ceil().max(1.0);
+        format!(
+            "rounding the terms of the near field to the steps of `{pin}` takes {part:.1e} of the {what} (at {} targets), since terms are as \
+             small as the format's steps: give `{pin}` at least {bits} fraction bits more, or take --backend cpu, where sums of kernels are f64",
+            self.targets
+        )
+    }
+}
+
+/// The part of potentials and gradients at some targets that pairs in cells have which are not near each other, where these pairs are left
+/// out: sums of magnitudes over all of these targets. On ranks no targets are looked at, and the parts are 1.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct LeftOut {
+    pub targets: u64,
+    pub potential: f64,
+    pub gradient: f64,
+    /// The edge of the smallest cells, in the user's units.
+    pub cell: f64,
+}
+
+impl LeftOut {
+    /// What is to be said of it, with the remedy.
+    pub fn sentence(&self) -> String {
+        let amount = match self.targets {
+            0 => "something (how much is not measured on ranks)".to_string(),
+            targets => format!(
+                "{:.1e} of the potential and {:.1e} of the gradient (at {targets} targets)",
+                self.potential, self.gradient
+            ),
+        };
+        format!(
+            "--near-only leaves out {amount}: the kernel is not 0 between cells that do not touch, of which the smallest are {:.3e} wide; give \
+             a larger --leaf, so that cells are as wide as the kernel's cut-off, or a smaller --theta, or leave --near-only out",
+            self.cell
+        )
+    }
+}
+
 /// The whole report.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Stats {
@@ -144,6 +202,15 @@ pub struct Stats {
     /// The order of the expansion of softened 1/r, where the far field is that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub softened: Option<usize>,
+    /// Where a P2P kernel is not 0 at distance 0, whether such pairs acted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coincident: Option<Coincident>,
+    /// What `--near-only` leaves out, where it is something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
+    /// What the steps of the outputs take from a kernel's near field, where it matters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounding: Option<RoundedTerms>,
     pub error: Option<Errors>,
     #[serde(skip)]
     pub reference: Reference,

@@ -2,7 +2,7 @@
 
 use super::direct::Direct;
 use super::{Field, Kernel};
-use crate::direct::error::sample;
+use crate::direct::error::{is_beside_nothing, ratio, sample};
 use serde::Serialize;
 
 /// Errors over sampled targets: relative L2 norms, and the largest relative error of a target, which is the norm (5.3) of the paper.
@@ -92,7 +92,6 @@ impl Norms {
     fn of(both: &[(Vec<f64>, Vec<f64>)]) -> Norms {
         // In units of the largest number no square leaves the range of f64, and one that vanishes does not count.
         let largest = both.iter().flat_map(|(f, w)| f.iter().chain(w)).fold(0.0, |a: f64, x| a.max(x.abs()));
-        let ratio = |off: f64, size: f64| if off == 0.0 { 0.0 } else { off / size };
         let length = |x: &mut dyn Iterator<Item = f64>, unit: f64| {
             if unit == 0.0 { 0.0 } else { x.map(|x| (x / unit).powi(2)).sum::<f64>().sqrt() }
         };
@@ -102,10 +101,13 @@ impl Norms {
         let one = |(f, w): &(Vec<f64>, Vec<f64>)| {
             let unit = f.iter().chain(w).fold(0.0, |a: f64, x| a.max(x.abs()));
             let off = length(&mut f.iter().zip(w).map(|(f, w)| f - w), unit);
-            ratio(off, length(&mut w.iter().copied(), unit))
+            (off, length(&mut w.iter().copied(), unit))
         };
-        // Where nothing is the truth, an error is not a part of it.
-        let mut each: Vec<f64> = both.iter().map(one).filter(|e| !e.is_infinite()).collect();
+        let norms: Vec<(f64, f64)> = both.iter().map(one).collect();
+        // Where nothing is the truth, an error is not a part of it, unless it is so everywhere.
+        let is_nothing = norms.iter().all(|norms| is_beside_nothing(*norms));
+        let has_part = |norms: &&(f64, f64)| is_nothing || !is_beside_nothing(**norms);
+        let mut each: Vec<f64> = norms.iter().filter(has_part).map(|(off, size)| ratio(*off, *size)).collect();
         each.sort_unstable_by(f64::total_cmp);
         Norms { l2, each }
     }

@@ -11,7 +11,7 @@ use crate::arith::encode::encode;
 use crate::fmm::FmmError;
 use crate::fmm::bind::{Feed, Feeds};
 use crate::fmm::executor::Progress;
-use crate::fmm::offload::{Records, Replaced, WRONG_P2P, grid_pattern, hold, table, value};
+use crate::fmm::offload::{Apart, Records, Replaced, WRONG_P2P, grid_pattern, hold, table, value};
 use crate::job::{Backend, Job, Run, SourceRange};
 use crate::parallel::prelude::*;
 use crate::tree::boxmap::BoxMap;
@@ -122,12 +122,14 @@ impl Prepared {
         work.add(outcome);
         let mut again = self.again.clone();
         again.iter_mut().zip(&outcome.flags).for_each(|(again, flags)| *again |= flags.intersects(WRONG_P2P));
-        let few = close.targets.iter().filter_map(|(k, partners)| Some((*k, partners.as_deref()?)));
-        let few: Vec<(usize, &[usize])> = few.filter(|t| !again[t.0]).collect();
-        let rest = replaced.rest(&few);
-        few.iter().zip(&rest).filter(|(_, rest)| rest.is_none()).for_each(|((k, _), _)| again[*k] = true);
+        let apart = |(target, partners): &(usize, Option<Vec<usize>>)| {
+            Some(Apart { target: *target, close: partners.clone()?, coincident: Vec::new() })
+        };
+        let few: Vec<Apart> = close.targets.iter().filter_map(apart).filter(|t| !again[t.target]).collect();
+        let rest = replaced.rest(&few.iter().collect::<Vec<_>>());
+        few.iter().zip(&rest).filter(|(_, rest)| rest.is_none()).for_each(|(apart, _)| again[apart.target] = true);
         let units = Units::new(kernel, plan, &self.grid.map);
-        let has_close = |k: usize| few.binary_search_by_key(&k, |t| t.0).ok();
+        let has_close = |k: usize| few.binary_search_by_key(&k, |t| t.target).ok();
         let of_target = |k: usize| {
             let constant = close.strengths.get(k).copied().unwrap_or(0.0);
             match has_close(k) {
@@ -135,7 +137,7 @@ impl Prepared {
                 Some(at) => {
                     let rest = rest[at].as_ref().expect("others are computed again");
                     let mut sums = units.sums(constant, |element| rest[element]);
-                    few[at].1.iter().for_each(|j| close::act(state, k, *j, &mut sums));
+                    few[at].close.iter().for_each(|j| close::act(state, k, *j, &mut sums));
                     sums
                 }
             }

@@ -9,8 +9,10 @@ use super::report::{Clock, RankCount, RanksReport, STAGES, spread};
 use super::stages::{self, Found};
 use crate::data::particles::Field;
 use crate::expansion::basis::Basis;
+use crate::fmm::FmmError;
 use crate::fmm::executor::{Executor, Stage, Work};
 use crate::fmm::field::{beyond, is_beyond};
+use crate::fmm::offload::rounding::Rounding;
 use crate::fmm::softening;
 use crate::fmm::stats::{Pairs, PerKernel, Seconds, Stats};
 use crate::job::Words;
@@ -221,6 +223,20 @@ fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Resul
     let (work, m2l) = (Work::sum(found.work), Work::sum(found.m2l));
     let Pairs { p2p, m2l: pairs_m2l, m2p, p2l } = prepared.pairs;
     let recomputed = work.recomputed + m2l.recomputed;
+    // Of 1/r, as of any kernel that is not 0 there, something is missing where there are cells that are not near.
+    let missing = match work.left_out {
+        Some(left_out) => left_out.numbers(),
+        None if slice.options.near_only && prepared.levels > 2 => {
+            Rounding { off: [1.0; 2], size: [1.0; 2], targets: 0 }.numbers()
+        }
+        None => Rounding::default().numbers(),
+    };
+    let missing = gather_f64(comm, &missing)?;
+    let missing = missing.iter().map(|of| Rounding::of_numbers(of)).fold(Rounding::default(), Rounding::join);
+    let cell = prepared.map.edge() * 0.5f64.powi(prepared.levels.max(1) as i32 - 1);
+    let rounding = gather_f64(comm, &work.rounding.numbers())?;
+    let rounding = rounding.iter().map(|of| Rounding::of_numbers(of)).fold(Rounding::default(), Rounding::join);
+    let rounding = rounding.told().map_err(FmmError::from)?;
     let own = [p2p, pairs_m2l, m2p, p2l, prepared.streamed_m2l, recomputed, work.close, work.shared];
     let all = gather_u64(comm, &own)?;
     let sum = |k: usize| all.iter().map(|one| one[k]).sum::<u64>();
@@ -266,6 +282,9 @@ fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Resul
         utilisation: PerKernel { p2p: p2p.utilisation, m2l: far.utilisation },
         words: Words { j: words(|w| w.j), i: words(|w| w.i), result: words(|w| w.result) },
         flags: (p2p.flags | far.flags).names(),
+        left_out: missing.left_out(cell, work.has_gradient),
+        coincident: work.coincident,
+        rounding,
         has_gradient: work.has_gradient,
         ..Stats::default()
     })

@@ -10,6 +10,7 @@ use super::travel::{send_copies, send_multipoles, share, take_copies, take_multi
 use crate::arith::vector::Vectors;
 use crate::data::problem::Sources;
 use crate::fmm::executor::{Executor, Expansions, Parts, Stage, State, Work};
+use crate::fmm::offload::rounding::Rounding;
 use crate::fmm::options::{check_ends, check_span};
 use crate::fmm::stages::Stages;
 use crate::fmm::stats::Seconds;
@@ -253,7 +254,7 @@ fn write(slice: &Slice, states: Vec<State>, direct: Vec<Direct>, moments: &[[f64
             periodic::add_background_of(&mut state, moments[set]);
         }
         found.columns.push(state.written(&work, slice.hessian));
-        found.work.push(work);
+        found.work.push(Work { rounding: Rounding::of(&work.rounded, &state), ..work });
     }
     found
 }

@@ -140,7 +140,8 @@ fn anywhere(graph: &Graph, class: PinClass, count: usize, spread: f64, random: &
     for k in 0..count {
         for (pin, _) in &elements {
             let (pin, format) = (&graph.pins[*pin], graph.pins[*pin].format);
-            let near = ((random.bits() >> 11) as f64 * 2f64.powi(-53) * spread * 2f64.powi(format.width() as i32)) as u64;
+            let near =
+                ((random.bits() >> 11) as f64 * 2f64.powi(-53) * spread * 2f64.powi(format.width() as i32)) as u64;
             let place = match random.below(4) {
                 _ if pin.name == "id" => k as u64,
                 0 => format.min_bits().wrapping_add(near),
@@ -160,8 +161,22 @@ fn anywhere(graph: &Graph, class: PinClass, count: usize, spread: f64, random: &
 fn a_format_that_wraps_gives_the_bits_of_all_pairs_without_a_side() {
     let mut random = Random::new(7);
     for format in [
-        "int8", "uint8", "int16", "uint24", "int32", "uint32", "int64", "uint64", "fixed8.8", "fixed12.5", "ufixed16.16", "fixed24.20",
-        "fixed32.32", "ufixed40.3", "fixed64.64", "fixed64.1",
+        "int8",
+        "uint8",
+        "int16",
+        "uint24",
+        "int32",
+        "uint32",
+        "int64",
+        "uint64",
+        "fixed8.8",
+        "fixed12.5",
+        "ufixed16.16",
+        "fixed24.20",
+        "fixed32.32",
+        "ufixed40.3",
+        "fixed64.64",
+        "fixed64.1",
     ] {
         for axes in 1..=3 {
             let graph = kernel(format, axes);

@@ -10,10 +10,12 @@
 mod aligned;
 mod exp;
 mod lanes;
+mod numbers;
 mod program;
 
 pub use lanes::Gathered;
 use lanes::{Frame, Totals};
+pub use numbers::{in_numbers, without_equal};
 use program::Program;
 
 use hdl::number::reduce::Accumulator;
@@ -109,6 +111,8 @@ enum Terms<'a> {
 /// How an output gathers.
 enum Sum {
     Exact(Accumulator),
+    /// A sum of numbers, which is infinite where one is beyond the range of f64.
+    Number(f64),
     /// The greatest or the least number; `None` before the first.
     Best(Reduce, Option<f64>),
 }
@@ -187,9 +191,10 @@ impl RealKernel {
         for first in (0..gathered.len()).step_by(lanes::LANES) {
             let apart = scratch.outputs.block(&self.outputs, gathered, first);
             for ((sum, totals), result) in sums.iter_mut().zip(&mut totals).zip(&self.outputs.results) {
-                match sum.is_total() {
-                    true => scratch.outputs.add_to(*result, gathered, first, &apart, totals),
-                    false => scratch.outputs.each(*result, gathered, first, &apart, |_, x| sum.add(&[x])),
+                match sum {
+                    Sum::Number(sum) => *sum += scratch.outputs.sum_of_floats(*result, gathered, first, &apart),
+                    _ if sum.is_total() => scratch.outputs.add_to(*result, gathered, first, &apart, totals),
+                    _ => scratch.outputs.each(*result, gathered, first, &apart, |_, x| sum.add(&[x])),
                 }
             }
             for apart in apart.chunks(LANES) {
@@ -241,8 +246,7 @@ impl RealKernel {
                     }
                 }
             }
-            // The outermost numbers stand for those beyond the range.
-            Terms::One { output, x, .. } => sums[output] += if x.abs() == f64::MAX { x * 2.0 } else { x },
+            Terms::One { output, x, .. } => sums[output] += unbounded(x),
         });
     }
 
@@ -364,6 +368,11 @@ fn term(graph: &Graph, output: &Output) -> (usize, Option<Format>) {
     (node.0 as usize, Some(graph.node(node).format))
 }
 
+/// The outermost numbers stand for those beyond the range.
+fn unbounded(x: f64) -> f64 {
+    if x.abs() == f64::MAX { x * 2.0 } else { x }
+}
+
 /// A term of such a node as a number.
 fn number((_, format): (usize, Option<Format>), x: Real) -> f64 {
     format.map_or_else(|| x.f64(), |format| x.value(format))
@@ -391,7 +400,11 @@ fn evaluate(
 
 impl Sum {
     fn new(reduce: Reduce, format: Format) -> Sum {
-        if format.is_integral() { Sum::Exact(Accumulator::new(reduce, format)) } else { Sum::Best(reduce, None) }
+        match format.is_integral() {
+            true => Sum::Exact(Accumulator::new(reduce, format)),
+            false if reduce == Reduce::Sum => Sum::Number(0.0),
+            false => Sum::Best(reduce, None),
+        }
     }
 
     /// Whether it takes sums of many.
@@ -408,6 +421,7 @@ impl Sum {
     fn add(&mut self, lanes: &[Real]) {
         match self {
             Sum::Exact(sum) => lanes.iter().for_each(|x| sum.add(x.bits())),
+            Sum::Number(sum) => lanes.iter().for_each(|x| *sum += unbounded(x.f64())),
             Sum::Best(reduce, best) => {
                 let of = if *reduce == Reduce::Min { f64::min } else { f64::max };
                 *best = lanes.iter().map(|x| x.f64()).chain(*best).reduce(of);
@@ -421,16 +435,17 @@ impl Sum {
                 let (bits, flags) = sum.finish();
                 (Real::of_bits(bits), flags)
             }
+            Sum::Number(sum) => Real::number(*sum),
             Sum::Best(_, Some(best)) => Real::number(*best),
             Sum::Best(reduce, None) => (Real::read(format, reduce.identity(format)), Flags::NONE),
         }
     }
 }
 
-/// The outputs' terms for one pair in numbers, before the cast to an output's format that stands last rounds them. Arguments of
+/// The outputs' terms for one pair in numbers, before the casts to an output's format that stand last round them. Arguments of
 /// ints and fixeds go to the nearest value of the format.
 pub fn terms(graph: &Graph, i: &[f64], j: &[f64], params: &[f64]) -> Vec<f64> {
-    let kernel = RealKernel::new(graph);
+    let kernel = RealKernel::new(&in_numbers(graph));
     let sources = RealSources::new(j.len().max(1), &record(graph, PinClass::Jpin, j));
     let (i, params) = (record(graph, PinClass::Ipin, i), record(graph, PinClass::Param, params));
     let mut out = vec![0.0; graph.outputs.len()];

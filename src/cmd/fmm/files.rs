@@ -10,8 +10,8 @@ use host::data::input::{Input, SOURCES, columns_of, csv_head, csv_rows, to_csv};
 use host::data::particles::{Field, Particles};
 use host::data::random::{Charge, Distribution};
 use host::data::{self, npy, random};
-use host::fmm::MOST_PARTICLES;
 use host::fmm::stats::Stats;
+use host::fmm::{Coincident, MOST_PARTICLES};
 use host::ranks::comm::{Comm, Tag};
 use host::ranks::report::RanksReport;
 use std::fs::File;
@@ -213,6 +213,13 @@ pub fn write_with(args: &Args, fields: &[Field], stats: &Stats, ranks: Option<&R
     if let Some(path) = &args.report {
         output::write_text(path, &table::html(stats, predicted(args, stats)?)?)?;
     }
+    if args.coincident.is_none() && stats.coincident == Some(Coincident::Include) {
+        output::tell(
+            "note: the kernel is not 0 at distance 0, so each particle acts on itself too, and on those in exactly its place; \
+             --coincident exclude leaves these pairs out, and --coincident include leaves this note out\n",
+        );
+    }
+    table::warnings(stats).iter().for_each(|warning| output::tell(&format!("note: {warning}\n")));
     output::print(&(table::text(stats) + &ranks.map_or(String::new(), ranks_table)))
 }
 

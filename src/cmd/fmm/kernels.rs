@@ -47,6 +47,13 @@ impl Kernels {
         if options.basis == Basis::Chebyshev && !args.near_only {
             function::check(&p2p, options).map_err(|e| failure(e.into()))?;
         }
+        let is_coulomb = || bind::P2p::bind(&p2p, true, &options.params).is_ok_and(|kernel| kernel.coulomb);
+        if options.coincident == fmm::Coincident::Include && args.coincident.is_some() && is_coulomb() {
+            return Err(Failure::Usage(format!(
+                "{} is 1/r, which has no value at distance 0: no particle acts on itself or on those in its place; leave --coincident out",
+                p2p.name
+            )));
+        }
         if args.tol.is_some() && args.m2l.as_deref().is_some_and(|m| m != NATIVE) {
             return Err(Failure::Usage(
                 "--tol finds the order, which an M2L kernel has already; leave --m2l out".into(),

@@ -92,6 +92,12 @@ pub fn text(s: &Stats) -> String {
     out
 }
 
+/// What is to be said of results that are not what they seem, in sentences: on standard error, and on the page.
+pub fn warnings(s: &Stats) -> Vec<String> {
+    let left_out = s.left_out.iter().map(|left_out| left_out.sentence());
+    left_out.chain(s.rounding.iter().map(|rounding| rounding.sentence())).collect()
+}
+
 /// What is to be said of how it ran, in sentences.
 fn notes(s: &Stats) -> Vec<String> {
     let mut out = Vec::new();
@@ -189,6 +195,9 @@ fn errors(s: &Stats) -> Vec<(&'static str, String)> {
         ("gradient, median relative error", or_dash(e.gradient_median, number)),
         ("gradient, 99th percentile", or_dash(e.gradient_p99, number)),
     ];
+    if e.reference_vanishes {
+        errors.push(("the reference is 0; its errors are relative to", "the results".into()));
+    }
     if e.gradient_vanishes {
         errors
             .push(("gradients vanish; their errors are relative to", "the potential over the edge of the box".into()));
@@ -217,7 +226,7 @@ pub fn html(s: &Stats, predicted: Vec<roofline::Row>) -> Result<String, Failure>
         s.levels,
         s.seconds.total
     );
-    let mut notes = notes(s);
+    let mut notes = [notes(s), warnings(s)].concat();
     notes.extend(s.budget.as_ref().map(advice));
     let rows = page::shown(rows(s), s.on_card.is_some());
     Page { title, settings, rows, notes, facts, parts: s.budget.as_ref().map_or(Vec::new(), parts), predicted }.html()

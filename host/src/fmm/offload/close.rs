@@ -32,6 +32,14 @@ pub(super) struct ClosePairs {
     pub targets: Vec<(usize, Option<Vec<usize>>)>,
 }
 
+/// A target some of whose pairs are taken out of what the kernel gave.
+pub(crate) struct Apart {
+    pub target: usize,
+    /// Records of sources that are close to it, and of those in its place that are not to act.
+    pub close: Vec<usize>,
+    pub coincident: Vec<usize>,
+}
+
 impl ClosePairs {
     /// Those within 256 steps of a kernel's coordinates, images of sources included.
     pub fn find(tree: &Tree, acting: &SourceRecords, periodic: Option<&Periodic>, window: KernelBox) -> ClosePairs {
@@ -43,6 +51,21 @@ impl ClosePairs {
         let partners = |k: usize| finder.partners(k, MOST)?.into_iter().map(record).collect();
         let targets = close.targets.into_par_iter().map(|k| (k, partners(k))).collect();
         ClosePairs { pairs: close.pairs, targets }
+    }
+
+    /// Targets with close pairs that are few, and `others`, in ascending order; each with its coincident sources.
+    pub fn apart(&self, others: impl Iterator<Item = usize>, coincident: &dyn Fn(usize) -> Vec<usize>) -> Vec<Apart> {
+        let mut targets: Vec<usize> = self.targets.iter().map(|t| t.0).chain(others).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        let of = |target: usize| {
+            let close = match self.targets.binary_search_by_key(&target, |t| t.0) {
+                Ok(at) => self.targets[at].1.clone()?,
+                Err(_) => Vec::new(),
+            };
+            Some(Apart { target, close, coincident: coincident(target) })
+        };
+        targets.into_iter().filter_map(of).collect()
     }
 }
 
@@ -78,7 +101,8 @@ impl Replaced<'_> {
     }
 
     /// For each target with its close sources the values of its outputs without these; `None` where that is not known.
-    pub fn rest(&self, targets: &[(usize, &[usize])]) -> Vec<Option<Vec<f64>>> {
+    pub fn rest(&self, targets: &[&Apart]) -> Vec<Option<Vec<f64>>> {
+        let most = targets.iter().map(|apart| apart.close.len() + apart.coincident.len()).max().unwrap_or(0);
         let kernel = match self.is_exact {
             true => {
                 let mut emulator = Emulator::new(&simplify(self.graph));
@@ -88,10 +112,14 @@ impl Replaced<'_> {
             false => Kernel::Real(Box::new(RealKernel::new(self.graph))),
         };
         let room = || match &kernel {
-            Kernel::Bits(emulator) => Room::Bits(emulator.scratch(), emulator.sources(MOST)),
+            Kernel::Bits(emulator) => Room::Bits(emulator.scratch(), emulator.sources(most)),
             Kernel::Real(kernel) => Room::Real(Box::new(kernel.scratch())),
         };
-        targets.par_iter().map_init(room, |room, (k, close)| self.rest_of(&kernel, room, *k, close)).collect()
+        let one = |room: &mut Room, apart: &&Apart| {
+            let both = [&apart.close[..], &apart.coincident[..]].concat();
+            self.rest_of(&kernel, room, apart.target, &both)
+        };
+        targets.par_iter().map_init(room, one).collect()
     }
 
     fn rest_of(&self, kernel: &Kernel, room: &mut Room, k: usize, close: &[usize]) -> Option<Vec<f64>> {
@@ -102,8 +130,12 @@ impl Replaced<'_> {
         }
         let one = |(e, given): (usize, u64)| {
             let format = self.graph.pins[self.graph.outputs[e].pin].format;
+            let of_all = self.outcome.results.record(k)[e];
+            if !format.is_integral() {
+                return f64::from_bits(of_all) - f64::from_bits(given);
+            }
             // Where the sum of all pairs left its format, that of the others fits again.
-            let rest = format.to_int(self.outcome.results.record(k)[e].wrapping_sub(given) & format.mask());
+            let rest = format.to_int(of_all.wrapping_sub(given) & format.mask());
             ldexp(rest as f64, -(format.frac().unwrap_or(0) as i32))
         };
         Some(given.into_iter().enumerate().map(one).collect())

@@ -8,7 +8,7 @@ use hdl::op::meaning::Real;
 use hdl::op::{compare, float, int};
 use hdl::{Format, Rounding};
 use pg2::graph::{Graph, Node, NodeId, NodeKind, Pin, PinClass};
-use sim::reference::real::{Pairs, RealKernel, RealSources, Scratch};
+use sim::reference::real::{Pairs, RealKernel, RealSources, Scratch, in_numbers};
 
 /// A difference of coordinates along an axis: from target to source, or with the other sign.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,7 @@ impl Partners {
 impl Meaning {
     /// `None` if the kernel uses coordinates in another way than as differences that are cast to floats or compared with 0.
     pub fn new(graph: &Graph, kernel: &P2p) -> Option<Meaning> {
+        let graph = &in_numbers(graph);
         let differences: Vec<Option<Difference>> = graph.nodes.iter().map(|node| difference(graph, node)).collect();
         let mut copy = graph.clone();
         let mut pins: Vec<Difference> = Vec::new();

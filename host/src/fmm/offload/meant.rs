@@ -1,9 +1,10 @@
 //! Targets for which a kernel that is not 1/r gave something unusable: what all their sources give, in f64 and by what the kernel
 //! means (RULES H7, H14).
 
+use super::Bound;
 use super::close::Replaced;
 use super::meaning::{Meaning, Partner, Partners};
-use crate::fmm::bind::{Feeds, P2p};
+use crate::fmm::bind::Feeds;
 use crate::job::SourceRange;
 use crate::parallel::prelude::*;
 use hdl::op::meaning::Real;
@@ -32,19 +33,20 @@ impl Whole {
 /// The sums of all outputs of a kernel in its own units, before the casts to their formats; infinite or not a number where f64 does
 /// not hold them. `partner` is a record's source as a target sees it.
 pub(super) fn sums(
-    kernel: &P2p,
+    bound: &Bound,
     replaced: &Replaced,
     all: &[Whole],
     partner: &(dyn Fn(usize, usize) -> Partner + Sync),
 ) -> Vec<Vec<f64>> {
     let (params, outputs) = (replaced.real_params(), replaced.graph.outputs.len());
-    let start = || vec![0.0; outputs];
-    if let Some(meaning) = Meaning::new(replaced.graph, kernel) {
+    let (start, kernel) = (|| vec![0.0; outputs], &bound.p2p);
+    if let Some(meaning) = Meaning::new(&bound.numbers, kernel) {
         let one = |(scratch, partners): &mut (_, Partners), whole: &Whole| {
             let mut sums = start();
             for part in whole.parts() {
                 partners.clear();
-                partners.extend(part.map(|record| partner(whole.target, record)));
+                partners
+                    .extend(part.map(|record| partner(whole.target, record)).filter(|partner| bound.acts(partner.d)));
                 meaning.add(scratch, &params, partners, &mut sums);
             }
             sums
@@ -52,7 +54,7 @@ pub(super) fn sums(
         return all.par_iter().map_init(|| (meaning.scratch(), Partners::default()), one).collect();
     }
     // A kernel that uses coordinates otherwise gets those of the grid.
-    let evaluated = RealKernel::new(replaced.graph);
+    let evaluated = RealKernel::new(bound.in_numbers());
     let one = |scratch: &mut _, whole: &Whole| {
         let i = real(&kernel.i, replaced.records.targets.record(whole.target), replaced.is_exact);
         let mut sums = start();

@@ -1,9 +1,11 @@
 //! P2P by a kernel: one job of all leaves. Close pairs are replaced; flagged targets are computed again on the CPU.
 
-use super::close::{ClosePairs, Replaced, coulomb};
+use super::at_zero::at_place_of;
+use super::close::{Apart, ClosePairs, Replaced, coulomb};
 use super::images::{KernelBox, SourceRecords};
 use super::meaning::{Meaning, Partner, Partners};
 use super::meant::{self, Whole};
+use super::rounding::{Rounding, rounded};
 use super::{Bound, Pipelines, WRONG, table, truth};
 use crate::arith::encode::encode;
 use crate::arith::scale::ldexp;
@@ -12,7 +14,7 @@ use crate::data::Force;
 use crate::direct::p2p::Near;
 use crate::fmm::bind::{BindError, Feed, P2p};
 use crate::fmm::executor::{Executor, Progress, State, Work};
-use crate::fmm::{FmmError, Plan};
+use crate::fmm::{FmmError, Plan, left_out};
 use crate::job::{Job, Outcome, Run, SourceRange, Table};
 use crate::parallel::prelude::*;
 use crate::tree::Tree;
@@ -93,19 +95,36 @@ pub fn apply(
     let wrong = if kernel.coulomb { WRONG_P2P } else { WRONG };
     again.iter_mut().zip(&outcome.flags).for_each(|(again, flags)| *again |= flags.intersects(wrong));
     let replaced = Replaced { graph, records: &records, params: &bound.params, outcome, is_exact };
-    let done = match kernel.coulomb {
+    // A kernel in numbers leaves out coincident pairs itself.
+    let is_in_numbers = std::ptr::eq(graph, bound.in_numbers());
+    let is_taken_out = bound.without_coincident.is_some() && !is_in_numbers;
+    let coincident = |k: usize| if is_taken_out { at_place_of(tree, k) } else { Vec::new() };
+    let apart: Vec<Apart> = close.apart(own.clone().filter(|_| is_taken_out), &coincident);
+    work.coincident = bound.coincident;
+    let mut done: Vec<usize> = match kernel.coulomb {
         true => {
-            replace(state, bound, (&close, &acting), &replaced, &mut again);
-            close.targets.iter().map(|t| t.0).collect()
+            replace(state, bound, (&apart, &acting), &replaced, &mut again);
+            apart.iter().map(|apart| apart.target).chain(close.targets.iter().map(|t| t.0)).collect()
         }
-        false => replace_by_meaning(state, bound, (&close, &acting), &replaced, &again),
+        false => replace_by_meaning(state, bound, (&apart, &acting), &replaced, &again),
     };
+    done.sort_unstable();
+    // Where what the kernel gave for coincident pairs is not known, all pairs are computed again.
+    apart
+        .iter()
+        .filter(|a| !a.coincident.is_empty())
+        .for_each(|a| again[a.target] |= done.binary_search(&a.target).is_err());
     let is_replaced = |k: usize| done.binary_search(&k).is_ok();
+    if !is_in_numbers {
+        let is_kernels = |k: usize| !again[k] && !is_replaced(k);
+        work.rounded = rounded((graph, bound), (&records, &acting), (outcome, is_exact), state, is_kernels);
+    }
     for k in own.clone().filter(|k| !again[*k] && !is_replaced(*k)) {
         add(&mut state.force[k], |a| bound.boxed(a, |element| value(graph, outcome, k, element)));
     }
     let again: Vec<usize> = own.filter(|k| again[*k]).collect();
     if !kernel.coulomb {
+        work.left_out = plan.options.near_only.then(|| left_out_of(state, bound, &acting, &replaced));
         work.recomputed = again.len() as u64;
         add_by_meaning(state, bound, &acting, &replaced, &again);
         return work;
@@ -146,20 +165,20 @@ fn runs(plan: &Plan, acting: &SourceRecords, otherwise: &[bool]) -> (Vec<Run>, V
 fn replace(
     state: &mut State,
     bound: &Bound,
-    (close, acting): (&ClosePairs, &SourceRecords),
+    (apart, acting): (&[Apart], &SourceRecords),
     replaced: &Replaced,
     again: &mut [bool],
 ) {
     let eps = state.plan.tree.map.length(state.plan.options.eps);
-    let few = close.targets.iter().filter_map(|(k, partners)| Some((*k, partners.as_deref()?)));
-    let few: Vec<(usize, &[usize])> = few.filter(|(k, _)| !again[*k]).collect();
-    let exact: Vec<Option<Force>> = few.par_iter().map(|(k, close)| coulomb(state, acting, eps, *k, close)).collect();
-    for (((k, _), rest), exact) in few.iter().zip(replaced.rest(&few)).zip(exact) {
+    let few: Vec<&Apart> = apart.iter().filter(|apart| !again[apart.target]).collect();
+    let exact = |apart: &&Apart| coulomb(state, acting, eps, apart.target, &apart.close);
+    let exact: Vec<Option<Force>> = few.par_iter().map(exact).collect();
+    for ((apart, rest), exact) in few.iter().zip(replaced.rest(&few)).zip(exact) {
         match (rest, exact) {
             (Some(rest), Some(exact)) => {
-                add(&mut state.force[*k], |a| bound.boxed(a, |element| rest[element]) + exact[a]);
+                add(&mut state.force[apart.target], |a| bound.boxed(a, |element| rest[element]) + exact[a]);
             }
-            _ => again[*k] = true,
+            _ => again[apart.target] = true,
         }
     }
 }
@@ -168,20 +187,19 @@ fn replace(
 fn replace_by_meaning(
     state: &mut State,
     bound: &Bound,
-    (close, acting): (&ClosePairs, &SourceRecords),
+    (apart, acting): (&[Apart], &SourceRecords),
     replaced: &Replaced,
     again: &[bool],
 ) -> Vec<usize> {
-    let few = close.targets.iter().filter_map(|(k, partners)| Some((*k, partners.as_deref()?)));
-    let few: Vec<(usize, &[usize])> = few.filter(|(k, _)| !again[*k]).collect();
+    let few: Vec<&Apart> = apart.iter().filter(|apart| !again[apart.target]).collect();
     let (tree, charges) = (&state.plan.tree, state.charges);
     let partner = |k: usize, record: usize| partner(tree, charges, bound.window, k, acting.source(record));
-    let values = by_meaning(&bound.p2p, replaced, &few, tree, &partner);
+    let values = by_meaning(bound, replaced, &few, tree, &partner);
     let mut done = Vec::new();
-    for ((k, _), values) in few.iter().zip(values) {
+    for (Apart { target, .. }, values) in few.into_iter().zip(values) {
         if let Some(values) = values {
-            add(&mut state.force[*k], |a| bound.boxed(a, |element| values[element]));
-            done.push(*k);
+            add(&mut state.force[*target], |a| bound.boxed(a, |element| values[element]));
+            done.push(*target);
         }
     }
     done
@@ -199,29 +217,67 @@ fn add_by_meaning(state: &mut State, bound: &Bound, acting: &SourceRecords, repl
         all.extend(targets.into_iter().map(|target| Whole { target, sources: sources.clone() }));
     }
     let partner = |k: usize, record: usize| partner(&plan.tree, charges, bound.window, k, acting.source(record));
-    for (whole, values) in all.iter().zip(meant::sums(&bound.p2p, replaced, &all, &partner)) {
+    for (whole, values) in all.iter().zip(meant::sums(bound, replaced, &all, &partner)) {
         add(&mut state.force[whole.target], |a| bound.boxed(a, |element| values[element]));
     }
 }
 
+/// What is missing of the sums over all sources at some targets, by what the kernel means. On ranks, where far sources are not there,
+/// whether the kernel is 0 at all distances of pairs that are missing.
+fn left_out_of(state: &State, bound: &Bound, acting: &SourceRecords, replaced: &Replaced) -> Rounding {
+    let (plan, charges, kernel) = (state.plan, state.charges, &bound.p2p);
+    let (tree, seen, shifts) = (&plan.tree, left_out::seen(state), left_out::shifts(state));
+    if !plan.is_whole() {
+        let is_missing = tree.levels.len() > 2 && bound.reaches(0.5f64.powi(tree.levels.len() as i32 - 1), replaced);
+        let off = if is_missing { [1.0; 2] } else { [0.0; 2] };
+        return Rounding { targets: 0, off, size: off };
+    }
+    // The differences of other kernels reach no farther than the box.
+    if plan.options.periodic.is_some() && Meaning::new(&bound.numbers, kernel).is_none() {
+        return Rounding::default();
+    }
+    let sums = |whole: &dyn Fn(usize, usize) -> Vec<SourceRange>,
+                partner: &(dyn Fn(usize, usize) -> Partner + Sync)| {
+        let mut all = Vec::with_capacity(seen.len());
+        for (leaf, targets) in by_leaf(tree, &seen) {
+            all.extend(targets.into_iter().map(|target| Whole { target, sources: whole(leaf, target) }));
+        }
+        let boxed = |values: Vec<f64>| std::array::from_fn(|a| bound.boxed(a, |element| values[element]));
+        meant::sums(bound, replaced, &all, partner).into_iter().map(boxed).collect::<Vec<Force>>()
+    };
+    let near = sums(&|leaf, _| acting.segments(plan.lists.direct(leaf)).collect(), &|k, record| {
+        partner(tree, charges, bound.window, k, acting.source(record))
+    });
+    let everything = SourceRange { first: 0, count: tree.len() * shifts.len() };
+    let all = sums(&|_, _| vec![everything], &|k, record| {
+        partner(tree, charges, bound.window, k, (record % tree.len(), shifts[record / tree.len()]))
+    });
+    left_out::of(all.into_iter().zip(near))
+}
+
 /// The outputs of targets with close sources, these computed by what the kernel means; `None` where that cannot be had.
 fn by_meaning(
-    kernel: &P2p,
+    bound: &Bound,
     replaced: &Replaced,
-    few: &[(usize, &[usize])],
+    few: &[&Apart],
     tree: &Tree,
     partner: &(dyn Fn(usize, usize) -> Partner + Sync),
 ) -> Vec<Option<Vec<f64>>> {
-    let Some(meaning) = Meaning::new(replaced.graph, kernel).filter(|_| tree.map.exact && !few.is_empty()) else {
-        return vec![None; few.len()];
-    };
+    if few.is_empty() {
+        return Vec::new();
+    }
+    let nothing = vec![0.0; replaced.graph.outputs.len()];
+    let meaning = Meaning::new(&bound.numbers, &bound.p2p).filter(|_| tree.map.exact);
     let params = replaced.real_params();
-    let one = |(scratch, partners): &mut (_, Partners), (k, close): &(usize, &[usize])| {
+    let room = || (meaning.as_ref().map(Meaning::scratch), Partners::default());
+    let one = |(scratch, partners): &mut (Option<_>, Partners), apart: &&Apart| {
+        if apart.close.is_empty() {
+            return Some(nothing.clone());
+        }
         partners.clear();
-        partners.extend(close.iter().map(|j| partner(*k, *j)));
-        meaning.sums(scratch, &params, partners)
+        partners.extend(apart.close.iter().map(|j| partner(apart.target, *j)));
+        meaning.as_ref()?.sums(scratch.as_mut()?, &params, partners)
     };
-    let room = || (meaning.scratch(), Partners::default());
     let sums: Vec<Option<Vec<f64>>> = few.par_iter().map_init(room, one).collect();
     let both = |(rest, sums): (Option<Vec<f64>>, Option<Vec<f64>>)| -> Option<Vec<f64>> {
         Some(rest?.into_iter().zip(sums?).map(|(rest, sum)| rest + sum).collect())
@@ -251,9 +307,9 @@ pub fn direct(
     let mut backend = (cpu::ENTRY.open)(&BackendOptions::default());
     let mut pipelines = Pipelines::new(&mut *backend, graph, None);
     pipelines.bind(plan)?;
-    let Pipelines { backend, bound: Some(Bound { p2p: kernel, params, window, .. }), .. } = pipelines else {
-        unreachable!("it was bound")
-    };
+    let Pipelines { backend, bound: Some(bound), .. } = pipelines else { unreachable!("it was bound") };
+    let Bound { p2p: kernel, params, window, .. } = &bound;
+    let (graph, window) = (bound.in_numbers(), *window);
     let charges = Charges::new(&plan.tree, charges);
     let tree = &plan.tree;
     let place = |k: usize| plan.place[targets[k]] as usize;
@@ -269,27 +325,28 @@ pub fn direct(
         graph,
         targets: &records.targets,
         sources: &records.sources,
-        params: &params,
+        params,
         runs: &(0..targets.len()).step_by(SHOWN).map(run).collect::<Vec<Run>>(),
         segments: &[SourceRange { first: 0, count: plan.tree.len() }],
     };
     let outcome = backend.run(&job, progress)?;
-    let replaced = Replaced { graph, records: &records, params: &params, outcome: &outcome, is_exact: false };
+    let replaced = Replaced { graph, records: &records, params, outcome: &outcome, is_exact: false };
     let close = ClosePairs::find(tree, &SourceRecords::new(tree, &plan.lists), None, window);
     let is_held = |k: &usize| !outcome.flags[*k].intersects(WRONG);
     let partners = |k: usize| {
         let at = close.targets.binary_search_by_key(&place(k), |t| t.0).ok()?;
         Some(close.targets[at].1.as_deref())
     };
-    let few = (0..targets.len()).filter(is_held).filter_map(|k| Some((k, partners(k)??)));
-    let few: Vec<(usize, &[usize])> = few.collect();
+    let apart = |k: usize| Some(Apart { target: k, close: partners(k)??.to_vec(), coincident: Vec::new() });
+    let few: Vec<Apart> = (0..targets.len()).filter(is_held).filter_map(apart).collect();
+    let few: Vec<&Apart> = few.iter().collect();
     let again = (0..targets.len()).filter(|k| !is_held(k) || partners(*k).is_some_and(|close| close.is_none()));
     let again: Vec<Whole> = again.map(|target| Whole { target, sources: job.segments.to_vec() }).collect();
     let partner = |k: usize, j: usize| partner(tree, &charges, window, place(k), (j, [0; 3]));
     let mut known = vec![None; targets.len()];
-    let values = by_meaning(&kernel, &replaced, &few, tree, &partner);
-    few.iter().zip(values).for_each(|((k, _), values)| known[*k] = values);
-    let values = meant::sums(&kernel, &replaced, &again, &partner);
+    let values = by_meaning(&bound, &replaced, &few, tree, &partner);
+    few.iter().zip(values).for_each(|(apart, values)| known[apart.target] = values);
+    let values = meant::sums(&bound, &replaced, &again, &partner);
     again.iter().zip(values).for_each(|(whole, values)| known[whole.target] = Some(values));
     let force = |k: usize| -> Force {
         let value = |a: usize| {

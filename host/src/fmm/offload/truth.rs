@@ -7,7 +7,7 @@ use crate::data::Force;
 use crate::expansion::basis::{Index, indices_of};
 use crate::expansion::chebyshev::Function;
 use crate::fmm::tune::SMALL_THETA;
-use crate::fmm::{Plan, far_images};
+use crate::fmm::{Coincident, Plan, far_images};
 use crate::parallel::prelude::*;
 use crate::tree::charges::Charges;
 use crate::tree::lists::{is_near, near2};
@@ -69,7 +69,14 @@ fn add_near(plan: &Plan, charges: &Charges, kernel: &dyn Function, (k, shift): (
             d.clear();
             d.extend(tree.differences(axis, k, (part.clone(), shift)).map(|d| -d));
         }
-        let given = kernel.sum(&d, &charges.scaled[part]);
+        let given = match plan.options.coincident {
+            Coincident::Include => kernel.sum(&d, &charges.scaled[part]),
+            Coincident::Exclude => {
+                let is_here = |k: usize| d.iter().all(|d| d[k] == 0.0);
+                let acting = charges.scaled[part].iter().enumerate().map(|(k, q)| if is_here(k) { 0.0 } else { *q });
+                kernel.sum(&d, &acting.collect::<Vec<f64>>())
+            }
+        };
         force.iter_mut().zip(given).for_each(|(force, given)| *force += given);
     }
 }

@@ -1,0 +1,147 @@
+//! What the steps of outputs take from a kernel's near field: terms are rounded to them, however small the terms are (RULES H14).
+
+use super::images::SourceRecords;
+use super::p2p::by_leaf;
+use super::{Bound, WRONG};
+use crate::fmm::bind::{BindError, Feeds};
+use crate::fmm::executor::State;
+use crate::fmm::offload::{Records, value};
+use crate::fmm::stats::RoundedTerms;
+use crate::job::Outcome;
+use crate::parallel::prelude::*;
+use hdl::Flags;
+use hdl::op::meaning::Real;
+use pg2::graph::Graph;
+use sim::reference::real::{Pairs, RealKernel, RealSources};
+
+/// Targets that are looked at.
+const SEEN: usize = 64;
+
+/// The parts of the results from which on what is lost is told, and refused.
+pub const TOLD: f64 = 1e-4;
+pub const REFUSED: f64 = 1e-2;
+
+/// By how much results of a run are off at some targets since terms were rounded to the outputs' formats: sums of magnitudes, in box
+/// units, with those of the results themselves.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Rounding {
+    pub targets: u64,
+    /// Of the potential, and of the gradient's components.
+    pub off: [f64; 2],
+    pub size: [f64; 2],
+}
+
+/// Of a sorted target potential and gradient of its near field, or the root of the sum of squares of the terms where they cancel, and by
+/// how much they are off, in box units.
+#[derive(Clone, Copy, Debug)]
+pub struct Rounded {
+    target: usize,
+    near: [f64; 4],
+    off: [f64; 4],
+}
+
+impl Rounding {
+    /// Of the targets that were looked at, with their results.
+    pub(crate) fn of(rounded: &[Rounded], state: &State) -> Rounding {
+        let mut sum = Rounding { targets: rounded.len() as u64, ..Rounding::default() };
+        for Rounded { target, near, off } in rounded {
+            for a in 0..4 {
+                sum.off[a.min(1)] += off[a].abs();
+                // Where only the time of a run is predicted, there are no results.
+                sum.size[a.min(1)] += state.force[*target][a].abs().max(near[a].abs());
+            }
+        }
+        sum
+    }
+
+    pub fn join(self, other: Rounding) -> Rounding {
+        let both = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
+        Rounding {
+            targets: self.targets + other.targets,
+            off: both(self.off, other.off),
+            size: both(self.size, other.size),
+        }
+    }
+
+    pub fn numbers(&self) -> [f64; 5] {
+        [self.targets as f64, self.off[0], self.off[1], self.size[0], self.size[1]]
+    }
+
+    pub fn of_numbers(of: &[f64]) -> Rounding {
+        let at = |k: usize| of.get(k).copied().unwrap_or(0.0);
+        Rounding { targets: at(0) as u64, off: [at(1), at(2)], size: [at(3), at(4)] }
+    }
+
+    /// What is to be told of it; an error if the results are not worth giving.
+    pub fn told(&self) -> Result<Option<RoundedTerms>, BindError> {
+        let part = |k: usize| match self.off[k] {
+            off if off == 0.0 => 0.0,
+            off => (off / self.size[k].max(off)).min(1.0),
+        };
+        let told = RoundedTerms { targets: self.targets, potential: part(0), gradient: part(1) };
+        let most = told.potential.max(told.gradient);
+        if most >= REFUSED {
+            return Err(BindError(told.sentence()));
+        }
+        Ok(Some(told).filter(|_| most >= TOLD))
+    }
+}
+
+/// The near field of some targets that were not computed otherwise, as rounded and as it is.
+pub(super) fn rounded(
+    (graph, bound): (&Graph, &Bound),
+    (records, acting): (&Records, &SourceRecords),
+    (outcome, is_exact): (&Outcome, bool),
+    state: &State,
+    is_kernels: impl Fn(usize) -> bool,
+) -> Vec<Rounded> {
+    let (plan, kernel) = (state.plan, &bound.p2p);
+    let all: Vec<usize> = plan.tree.own_targets().filter(|k| is_kernels(*k)).collect();
+    let seen: Vec<usize> = all.iter().copied().step_by(all.len().div_ceil(SEEN).max(1)).collect();
+    let (of_formats, of_numbers) = (RealKernel::new(graph), RealKernel::new(&bound.numbers));
+    let formats = graph.elements_of(pg2::graph::PinClass::Param).into_iter().map(|(pin, _)| graph.pins[pin].format);
+    let read = |format, bits: u64| if is_exact { Real::read(format, bits).bits() } else { bits };
+    let params: Vec<u64> = formats.zip(&bound.params).map(|(format, bits)| read(format, *bits)).collect();
+    let record = |feeds: &Feeds, record: &[u64]| -> Vec<u64> {
+        feeds.iter().zip(record).map(|((_, format), bits)| read(*format, *bits)).collect()
+    };
+    let of_leaf = |(leaf, targets): &(usize, Vec<usize>)| -> Vec<Rounded> {
+        let mut of_sources = Vec::new();
+        for s in acting.segments(plan.lists.direct(*leaf)) {
+            (s.first..s.first + s.count).for_each(|j| of_sources.extend(record(&kernel.j, records.sources.record(j))));
+        }
+        let sources = RealSources::new(kernel.j.len(), &of_sources);
+        let everything = 0..of_sources.len() / kernel.j.len().max(1);
+        let one = |k: &usize| {
+            let i = record(&kernel.i, records.targets.record(*k));
+            let pairs = Pairs { i: &i, params: &params, sources: &sources };
+            let sums = |kernel: &RealKernel| {
+                let gathered = kernel.gather(&sources, std::slice::from_ref(&everything));
+                kernel.target(&mut kernel.scratch(), &pairs, &gathered)
+            };
+            let ((steps, flags), (right, beyond)) = (sums(&of_formats), sums(&of_numbers));
+            if (flags | beyond).intersects(WRONG) {
+                return None;
+            }
+            let is_small = outcome.flags[*k].intersects(Flags::UNDERFLOW);
+            let format = |graph: &Graph, element: usize| graph.pins[graph.outputs[element].pin].format;
+            let near = |element: usize| right[element].value(format(&bound.numbers, element));
+            let off = |element: usize| {
+                // What is too small for a kernel's floats is lost to the outputs too.
+                let of_floats = value(graph, outcome, *k, element) - near(element);
+                let is_lost = is_small && of_floats.abs() > 0.5 * near(element).abs();
+                if is_lost { of_floats } else { steps[element].value(format(graph, element)) - near(element) }
+            };
+            let mut terms = vec![0.0; everything.len() * graph.outputs.len()];
+            of_numbers.terms(&mut of_numbers.scratch(), &pairs, &mut terms);
+            let size = |element: usize| {
+                let squares = terms.iter().skip(element).step_by(graph.outputs.len()).map(|x| x * x);
+                near(element).abs().max(squares.sum::<f64>().sqrt())
+            };
+            let boxed = |of: &dyn Fn(usize) -> f64| std::array::from_fn(|a| bound.boxed(a, of));
+            Some(Rounded { target: *k, near: boxed(&size), off: boxed(&off) })
+        };
+        targets.iter().filter_map(one).collect()
+    };
+    by_leaf(&plan.tree, &seen).par_iter().flat_map_iter(of_leaf).collect()
+}
