@@ -54,14 +54,15 @@ fn small_terms_are_summed_on_the_cpu_and_told_elsewhere() {
     }
     let refused = run(1e-9, "mq.pg2", "--backend emulator").expect(1).err;
     assert!(refused.contains("give `pout` at least") && refused.contains("fraction bits more"), "{refused}");
-    let told = run(1e-6, "mq.pg2", "--backend emulator").expect(0).err;
+    let told = run(1e-7, "mq.pg2", "--backend emulator").expect(0).err;
     let part = p.json("s.json")["rounding"]["potential"].as_f64().expect("it is in the statistics");
     assert!(told.starts_with("note: rounding the terms") && part > 1e-4 && part < 1e-2, "{told} {part:e}");
     for words in ["--backend emulator --ranks 2", "--backend emulator --ranks 2 -o -"] {
-        assert_eq!(run(1e-9, "mq.pg2", words).expect(1).err, refused, "{words}");
-        assert!(run(1e-6, "mq.pg2", words).expect(0).err.starts_with("note: rounding the terms"), "{words}");
+        // Each rank looks at targets of its own.
+        assert!(run(1e-9, "mq.pg2", words).expect(1).err.contains("fraction bits more"), "{words}");
+        assert!(run(1e-7, "mq.pg2", words).expect(0).err.starts_with("note: rounding the terms"), "{words}");
     }
-    assert_eq!(run(1e-6, "fine.pg2", "--backend emulator").expect(0).err, "");
+    assert_eq!(run(1e-7, "fine.pg2", "--backend emulator").expect(0).err, "");
 }
 
 #[test]
