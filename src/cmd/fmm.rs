@@ -57,6 +57,9 @@ pub struct Args {
     /// Compute the field at these points (columns x,y,z; .csv or .npy), not at the particles
     #[arg(long, value_name = "FILE", conflicts_with = "predict")]
     targets: Option<PathBuf>,
+    /// Compute the field at the particles too, and write it to this file (.csv, or .npy by its ending)
+    #[arg(long, value_name = "OUT", requires = "targets")]
+    at_sources: Option<PathBuf>,
     /// Compute second derivatives too: the columns hxx,hxy,hxz,hyy,hyz,hzz
     #[arg(long, conflicts_with = "predict")]
     hessian: bool,

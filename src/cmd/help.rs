@@ -131,7 +131,7 @@ static PAGES: &[Page] = &[
             (PLACE, &["backend", "threads", "ranks", "gpus", "translations", "leaf", "enlarge", "tune"]),
             (ENGINE, &["m2l", "pipelines", "groups", "ii", "jmem", "stream"]),
             (PREDICTION, &["predict", "synth", "freq", "baud", "ethernet", "turnaround"]),
-            (OUTPUT, &["output", "hessian", "json", "report", "save_particles"]),
+            (OUTPUT, &["output", "at_sources", "hessian", "json", "report", "save_particles"]),
         ],
         examples: &[
             ("fmm --n 100000 --check 1000", "random particles, natively, with the errors"),

@@ -108,6 +108,16 @@ impl Field {
         }
         columns
     }
+
+    /// The first `n` targets, and those behind them.
+    pub fn split_at(mut self, n: usize) -> [Field; 2] {
+        let behind = Field {
+            potential: self.potential.split_off(n),
+            gradient: self.gradient.as_mut().map(|g| g.each_mut().map(|c| c.split_off(n))),
+            hessian: self.hessian.as_mut().map(|h| h.each_mut().map(|c| c.split_off(n))),
+        };
+        [self, behind]
+    }
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ impl Args {
         let files = self.predict.files(files.kernels("--p2p", &self.p2p).kernels("--m2l", m2l));
         files
             .writes("-o", &self.output, files::TABLE)
+            .writes("--at-sources", &self.at_sources, files::TABLE)
             .writes("--json", &self.json, files::JSON)
             .writes("--report", &self.report, files::HTML)
             .writes("--save-particles", &self.save_particles, files::TABLE)
@@ -34,7 +35,16 @@ impl Args {
 
 pub fn input(args: &Args) -> Result<Input, Failure> {
     let sources = sources(args)?;
-    Ok(Input { targets: targets(args)?, ..sources })
+    let mut targets = targets(args)?;
+    if args.at_sources.is_some() {
+        // The particles are the first targets; none acts on itself, since it is at its own place.
+        let own = sources.particles.columns();
+        targets = targets.map(|t| {
+            let mut own = own.into_iter();
+            t.map(|behind| [own.next().expect("there are as many axes"), &behind].concat())
+        });
+    }
+    Ok(Input { targets, ..sources })
 }
 
 fn sources(args: &Args) -> Result<Input, Failure> {
@@ -72,6 +82,20 @@ pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Part, 
     let cut = |column: &Vec<f64>, range: Range<usize>| column[range].to_vec();
     let mut count = 0;
     let mut read = Vec::new();
+    if args.at_sources.is_some() {
+        // Targets of two files are shared out as one list.
+        [&args.particles, &args.targets].into_iter().flatten().try_for_each(|path| for_all_ranks(path))?;
+        let whole = input(args)?;
+        read.extend(args.particles.iter().map(|path| (path.clone(), same::of_sources(&whole))));
+        let targets = whole.targets.as_ref().map(|t| {
+            count = t[0].len();
+            let given = t.iter().map(|column| &column[whole.particles.len()..]);
+            read.extend(args.targets.iter().map(|path| (path.clone(), same::of_columns(given.clone()))));
+            t.each_ref().map(|column| cut(column, slice(column.len())))
+        });
+        let n = whole.particles.len();
+        return Ok(Part { input: Input { targets, ..whole.part(slice(n)) }, counts: [n, count], read });
+    }
     let targets = match &args.targets {
         None => None,
         Some(path) => match rows(path, slice, &data::input::TARGETS)? {
@@ -111,6 +135,17 @@ pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Part, 
     Ok(Part { input: Input { targets, ..whole.part(range) }, counts: [n, count], read })
 }
 
+/// Refuses what one process of many alone could read.
+fn for_all_ranks(path: &Path) -> Result<(), Failure> {
+    match input::is_standard(path) {
+        true => {
+            let why = "standard input comes to one process alone; name a file that all ranks can read";
+            Err(Failure::Usage(why.into()))
+        }
+        false => Ok(()),
+    }
+}
+
 /// A rank's rows of an array as a file of their own, and how many rows there are in all. `None` for other files, and for those that
 /// are refused as a whole, such as those of another `shape`.
 fn rows(
@@ -118,10 +153,7 @@ fn rows(
     slice: &dyn Fn(usize) -> Range<usize>,
     shape: &npy::Shape,
 ) -> Result<Option<(Vec<u8>, usize)>, Failure> {
-    if input::is_standard(path) {
-        let why = "standard input comes to one process alone; name a file that all ranks can read";
-        return Err(Failure::Usage(why.into()));
-    }
+    for_all_ranks(path)?;
     let wrong = |e: std::io::Error| Failure::file(path, format!("cannot be read: {e}"));
     let found = path.metadata().map_err(wrong)?;
     if !found.is_file() {
@@ -204,8 +236,14 @@ pub fn write(args: &Args, fields: &[Field], stats: &Stats) -> Result<(), Failure
 
 /// The same, with what ranks report.
 pub fn write_with(args: &Args, fields: &[Field], stats: &Stats, ranks: Option<&RanksReport>) -> Result<(), Failure> {
-    if let Some(path) = &args.output {
-        save(path, &columns_of(fields))?;
+    match &args.at_sources {
+        None => args.output.iter().try_for_each(|path| save(path, &columns_of(fields)))?,
+        Some(own) => {
+            let (at_sources, at_targets): (Vec<Field>, Vec<Field>) =
+                fields.iter().map(|field| field.clone().split_at(stats.n)).map(|[own, other]| (own, other)).unzip();
+            save(own, &columns_of(&at_sources))?;
+            args.output.iter().try_for_each(|path| save(path, &columns_of(&at_targets)))?;
+        }
     }
     if let Some(path) = &args.json {
         output::write_json(path, &Report { stats, ranks })?;

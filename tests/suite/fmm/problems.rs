@@ -77,6 +77,33 @@ fn problems_are_computed_and_checked_from_files_to_files() {
 }
 
 #[test]
+fn one_run_gives_the_field_at_sources_and_at_targets() {
+    let p = place();
+    let cpu = "--expansion solid --order 8 --leaf 30";
+    for (file, more, header) in [
+        ("a.csv", "", FIELD.to_string()),
+        ("both.csv", "--hessian", format!("{FIELD},{HESSIAN}")),
+        ("two.csv", "", format!("{FIELD},potential2,gx2,gy2,gz2")),
+        ("a.csv", "--p2p p2p --backend emulator", FIELD.to_string()),
+    ] {
+        let words = format!("--particles {file} {cpu} {more}");
+        run(&p, &format!("{words} -o own.csv"));
+        run(&p, &format!("{words} --targets targets.csv -o apart.csv"));
+        let s = stats(&p, &format!("{words} --targets targets.csv --at-sources s.csv -o t.csv"));
+        assert_eq!((s["n"].as_u64(), s["targets"].as_u64()), (Some(400), Some(800)), "{words}");
+        for (found, wanted) in [("s.csv", "own.csv"), ("t.csv", "apart.csv")] {
+            let [found, wanted] = [found, wanted].map(|name| numbers(&p.text(name), &header).concat());
+            // Three boxes of other particles, so that cells are others, and the error is that of the order.
+            let sum = |f: &dyn Fn(usize) -> f64| (0..wanted.len()).map(|k| f(k).powi(2)).sum::<f64>().sqrt();
+            let (off, size) = (sum(&|k| found[k] - wanted[k]), sum(&|k| wanted[k]));
+            assert!(found.len() == wanted.len() && off < 2e-4 * size, "{words}: {off:e} of {size:e}");
+        }
+        run(&p, &format!("{words} --targets targets.csv --at-sources r.csv -o q.csv --ranks 3"));
+        assert!(p.bytes("r.csv") == p.bytes("s.csv") && p.bytes("q.csv") == p.bytes("t.csv"), "{words}");
+    }
+}
+
+#[test]
 fn what_cannot_be_computed_is_refused() {
     let p = place();
     let refused = |words: &str, code: i32, part: &str| {
@@ -91,6 +118,8 @@ fn what_cannot_be_computed_is_refused() {
     refused("--particles both.csv --tol 1e-3 --backend emulator --ranks 2", 2, "--backend cpu");
     refused("--particles both.csv --tol 1e-3 --backend cpu --p2p p2p --expansion chebyshev", 2, "no pins");
     refused("--n 10 --targets none.csv", 1, "none.csv");
+    refused("--n 10 --at-sources s.csv", 2, "--targets");
+    refused("--n 10 --targets targets.csv --at-sources none.csv", 1, "give them two files");
     p.write("wrong.csv", "x,y,z\n1,2\n");
     refused("--n 10 --targets wrong.csv", 1, "line 2");
     p.write("wrong.csv", "x,y,z,q,q3\n1,2,3,4,5\n");
