@@ -84,7 +84,7 @@ fn one_run_gives_the_field_at_sources_and_at_targets() {
         ("a.csv", "", FIELD.to_string()),
         ("both.csv", "--hessian", format!("{FIELD},{HESSIAN}")),
         ("two.csv", "", format!("{FIELD},potential2,gx2,gy2,gz2")),
-        ("a.csv", "--p2p p2p --backend emulator", FIELD.to_string()),
+        ("a.csv", "--p2p p2p --m2l native --backend emulator", FIELD.to_string()),
     ] {
         let words = format!("--particles {file} {cpu} {more}");
         run(&p, &format!("{words} -o own.csv"));
