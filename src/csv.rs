@@ -51,7 +51,7 @@ pub struct Text {
     text: String,
 }
 
-/// What is made of lines: the columns, and for each column of the file its place among them.
+/// Wanted columns, and for each column of the file its place among them.
 struct Wanted<'a> {
     columns: &'a [Column],
     places: &'a [Option<usize>],

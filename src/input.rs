@@ -30,7 +30,7 @@ pub fn name(path: &Path) -> String {
     if is_standard(path) { "standard input".into() } else { shown::path(path) }
 }
 
-/// What is wrong with a file of data.
+/// Failure of a file of data.
 pub fn wrong(path: &Path, what: impl std::fmt::Display) -> Failure {
     Failure::Input(format!("{}: {what}", name(path)))
 }

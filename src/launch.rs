@@ -6,7 +6,7 @@ use crate::failure::Failure;
 struct Launcher {
     what: &'static str,
     rank: &'static str,
-    /// How many processes there are, where it says so.
+    /// Variable that has the number of processes, where there is one.
     count: Option<&'static str>,
     /// Whether ranks of its kind find each other by Open MPI's library.
     is_open_mpi: bool,
@@ -31,7 +31,7 @@ const ON_RANKS: [&str; 2] = ["fmm", "bench"];
 struct Rank {
     launcher: &'static Launcher,
     rank: usize,
-    /// What says that there are several.
+    /// Variable that says that there are several.
     variable: &'static str,
 }
 

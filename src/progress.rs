@@ -39,7 +39,7 @@ impl Progress {
     }
 }
 
-/// What another thread has written stays of use, however that thread ended.
+/// The lock on what is told: text that another thread has written stays of use, however that thread ended.
 fn locked(told: &Mutex<Told>) -> MutexGuard<'_, Told> {
     told.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -106,7 +106,7 @@ impl Steps {
     }
 }
 
-/// What is told of some work.
+/// Progress of some work, as it is told.
 struct Told {
     what: String,
     /// 0 where nobody knows.

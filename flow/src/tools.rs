@@ -43,7 +43,7 @@ pub struct Tools {
     compiled: Option<PathBuf>,
     /// Why a file or folder is not to be trusted, if so.
     trust: fn(&Path) -> Result<(), String>,
-    /// What is done to a call of a program before it starts.
+    /// Preparation of a program's call before it starts.
     pub(crate) prepare: fn(&mut Command),
 }
 

@@ -1,4 +1,4 @@
-//! What a board says of itself is refused, or describes engines that can be built.
+//! An identity that a board sends is refused, or describes engines that can be built.
 
 #![no_main]
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct Identity {
     /// The standard output.
     pub standard: bool,
-    /// What gives its bytes once: a pipe, or the standard input.
+    /// Whether it gives its bytes once, as a pipe or the standard input does.
     pub once: bool,
     /// Named as standard input, whatever that is.
     is_input: bool,
@@ -43,7 +43,7 @@ impl Identity {
         Some(Identity { standard: true, file: number(&found), ..Identity::default() })
     }
 
-    /// What the name alone says.
+    /// Identity by the name alone.
     fn at(path: &Path) -> Identity {
         let in_folder = || {
             let folder = folder_of(path).canonicalize().ok()?;
@@ -118,7 +118,7 @@ fn is_once(_: &Metadata) -> bool {
     false
 }
 
-/// What a descriptor is.
+/// File behind a descriptor.
 #[cfg(unix)]
 fn open_file(descriptor: i32) -> Option<Metadata> {
     fs::metadata(format!("/dev/fd/{descriptor}")).ok()

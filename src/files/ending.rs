@@ -1,10 +1,10 @@
-//! What the endings of names say of formats: those that are written, and those that look like data and cannot be read.
+//! Formats by the endings of names: those that are written, and those that look like data and cannot be read.
 
 use crate::failure::Failure;
 use pg2::report::shown;
 use std::path::{Path, PathBuf};
 
-/// What an output is written as, by the endings of its name. A name without one is fine.
+/// Format of an output by the endings of its name. A name without one is fine.
 #[derive(Clone, Copy)]
 pub struct Kind {
     /// In words, behind "writes".
@@ -48,7 +48,7 @@ impl Kind {
     }
 }
 
-/// What columns are written as.
+/// Format of columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     Csv,

@@ -21,7 +21,7 @@ static HELD: AtomicUsize = AtomicUsize::new(0);
 static WAITING: AtomicI32 = AtomicI32::new(0);
 
 thread_local! {
-    /// How often this thread is among them.
+    /// Number of holds of this thread among them.
     static OWN: Cell<usize> = const { Cell::new(0) };
 }
 

@@ -1,4 +1,4 @@
-//! What the tests of several crates share: programs that they need, recorded texts, random numbers, uses of every operator, and
+//! Parts that the tests of several crates share: programs that they need, recorded texts, random numbers, uses of every operator, and
 //! an interpreter in exact fractions.
 //!
 //! Where a program is not found the test skips, and says so; under `REQUIRE_TOOLS=1` it fails.

@@ -161,7 +161,7 @@ fn wrong_boards_folders_and_faults_are_told() {
     told("ulx3s e", 1, "e/synth.json: is of no board");
 }
 
-/// What stands in a folder is compiled and run, so it must be what this program writes.
+/// A folder's Verilog is compiled and run, so it must be what this program writes.
 #[test]
 fn verilog_that_could_do_more_than_be_simulated_is_refused() {
     let place = place();

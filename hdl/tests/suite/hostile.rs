@@ -1,4 +1,4 @@
-//! What boards may say that are none, or mean ill: identities of any bytes, and frames of any numbers.
+//! Boards that mean ill: identities of any bytes, and frames of any numbers.
 
 use crate::link_common::identity;
 use hdl::engine::{Config, Layout};
@@ -46,7 +46,7 @@ fn hostile(random: &mut Random, networked: bool) -> Vec<u8> {
     bytes
 }
 
-/// What the host's end makes of an answer, and of a thousand bytes to send after it.
+/// Result of the host's end for an answer, and for a thousand bytes to send after it.
 fn opened<M: Medium>(answer: &[u8]) -> Result<Identity, Failure>
 where
     M::Unit: Default,

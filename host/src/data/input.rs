@@ -198,7 +198,7 @@ pub fn targets_from_csv(text: &str, ignored: &mut Vec<String>) -> Result<[Vec<f6
 /// Columns of an array up to which they are charges.
 const MOST_COLUMNS: usize = 1 << 16;
 
-/// What arrays of sources have in their columns, and what those of targets have.
+/// Columns of arrays of sources, and of targets.
 pub const SOURCES: npy::Shape = npy::Shape {
     columns: |width| match width {
         7 => Some(["x", "y", "z", "q", "px", "py", "pz"].map(String::from).into()),

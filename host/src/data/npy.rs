@@ -16,7 +16,7 @@ pub fn is_npy(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// What arrays of numbers have in their columns.
+/// Columns of an array of numbers.
 pub struct Shape {
     /// The names of so many columns, if an array can have them.
     pub columns: fn(usize) -> Option<Vec<String>>,

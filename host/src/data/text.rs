@@ -8,7 +8,7 @@ use pg2::report::shown::shown;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// What stands between two values.
+/// Character or white space between two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Separator {
     Of(char),
@@ -131,7 +131,7 @@ impl<'t> Table<'t> {
         Ok(if is_ended { count - 1 } else { count })
     }
 
-    /// How a file without a wanted column may be meant, behind the sentence that says so.
+    /// Hint at how a file without a wanted column may be meant, behind the sentence that says so.
     pub fn hint(&self) -> String {
         let odd = |c: &char| !(c.is_alphanumeric() || c.is_whitespace() || "_[].-+()".contains(*c));
         match (&self.names[..], self.names.first().and_then(|name| name.chars().find(odd))) {
@@ -147,7 +147,7 @@ fn split_line(text: &str) -> (&str, &str) {
     (line.strip_suffix('\r').unwrap_or(line), rest)
 }
 
-/// What separates the values of a line: what stands there most often.
+/// Separator of the values of a line: the one that stands there most often.
 fn separator(line: &str) -> Separator {
     let plain = without_quoted(line);
     let count = |c: char| plain.matches(c).count();

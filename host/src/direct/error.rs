@@ -89,7 +89,7 @@ pub fn measure_all(direct: &Direct, periodic: Option<&Periodic>, field: &Field, 
     errors
 }
 
-/// What is right at some targets, second derivatives included where they are wanted.
+/// Reference at some targets, second derivatives included where they are wanted.
 pub fn reference_of(direct: &Direct, targets: &[usize], periodic: Option<&Periodic>) -> Vec<[f64; 10]> {
     match periodic {
         None => direct.at(targets),

@@ -37,7 +37,7 @@ pub struct Parts {
     /// Of the expansions; 0 where all pairs are summed directly, and then `rounding` is what f64 leaves.
     pub truncation: f64,
     pub rounding: f64,
-    /// What the grid of the coordinates adds that a kernel of P2P is given, whatever its formats.
+    /// Error that the grid of the coordinates adds which a kernel of P2P is given, whatever its formats.
     pub grid: f64,
     /// What the formats of P2P add, and those of M2L (of the whole far field, where it is native).
     pub p2p: f64,

@@ -45,7 +45,7 @@ const EDGES: [f64; 2] = [1e-30, 1e30];
 /// Powers of two by which differences are shortened for kernels that fall to nothing within a small part of the box.
 const SHORTER: [i32; 3] = [0, -7, -14];
 
-/// What the outputs of a P2P kernel are for a difference and a charge.
+/// Outputs of a P2P kernel for a difference and a charge.
 fn outputs(graph: &Graph, kernel: &P2p, d: [f64; 3], charge: f64, params: &[f64]) -> Vec<f64> {
     let fill = |feeds: &Feeds, sign: f64| -> Vec<f64> {
         let value = |f: &(Feed, hdl::Format)| match f.0 {

@@ -174,7 +174,7 @@ pub struct Work {
     pub shared: u64,
     /// Sorted targets whose direct sums are not among the others, in the user's units.
     pub wide: Vec<(usize, WideValues)>,
-    /// What P2P alone leaves out of a kernel that is not 0 between cells that are not near, where it is known.
+    /// Part that P2P alone leaves out of a kernel that is not 0 between cells that are not near, where it is known.
     pub left_out: Option<Rounding>,
     /// Where a kernel is not 0 at distance 0, whether such pairs acted.
     pub coincident: Option<Coincident>,

@@ -1,4 +1,4 @@
-//! What `--near-only` leaves out: pairs in cells that are not near each other, where the kernel is not 0 at their distance (RULES H8).
+//! Pairs that `--near-only` leaves out: those in cells that are not near each other, where the kernel is not 0 at that distance (RULES H8).
 
 use super::executor::State;
 use super::far_images;
@@ -35,7 +35,7 @@ pub(super) fn seen(state: &State) -> Vec<usize> {
     own.clone().step_by(own.len().div_ceil(count)).collect()
 }
 
-/// What is missing at some targets, whose sums over all sources and over near ones are these.
+/// Part that is missing at some targets, whose sums over all sources and over near ones are these.
 pub(super) fn of(all: impl Iterator<Item = (Force, Force)>) -> Rounding {
     let mut sum = Rounding::default();
     for (all, near) in all {
@@ -48,7 +48,7 @@ pub(super) fn of(all: impl Iterator<Item = (Force, Force)>) -> Rounding {
     sum
 }
 
-/// What is missing of 1/r.
+/// Part that is missing of 1/r.
 pub(super) fn of_coulomb(state: &State) -> Rounding {
     let tree = &state.plan.tree;
     let (seen, shifts, eps) = (seen(state), shifts(state), tree.map.length(state.plan.options.eps));
@@ -71,7 +71,7 @@ pub(super) fn of_coulomb(state: &State) -> Rounding {
 }
 
 impl Rounding {
-    /// What is to be told of pairs that were left out; the smallest cells have this edge, in the user's units.
+    /// Statistics of pairs that were left out; the smallest cells have this edge, in the user's units.
     pub(crate) fn left_out(&self, cell: f64, has_gradient: bool) -> Option<LeftOut> {
         let part =
             |k: usize| if self.off[k] == 0.0 { 0.0 } else { (self.off[k] / self.size[k].max(self.off[k])).min(1.0) };

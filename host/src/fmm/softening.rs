@@ -18,7 +18,7 @@ const SHARE: f64 = 0.05;
 pub(crate) const MOST_F32: f64 = 0.1;
 const MOST: f64 = 1e4;
 
-/// How much larger leaves are where the far field shall be farther away: by one level.
+/// Factor by which leaves grow where the far field shall be farther away: by one level.
 const A_LEVEL: usize = 8;
 
 /// The opening angle where the highest order at the usual one does not come as near as a high order of solid harmonics.

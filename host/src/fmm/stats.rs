@@ -111,11 +111,11 @@ pub struct RoundedTerms {
     pub gradient: f64,
 }
 
-/// What may well be lost so.
+/// Part that may well be lost so.
 const ROUNDED: f64 = 1e-5;
 
 impl RoundedTerms {
-    /// What is to be said of it, with the remedy.
+    /// Sentence that tells of it, with the remedy.
     pub fn sentence(&self) -> String {
         let (what, pin, part) = match self.potential >= self.gradient {
             true => ("potential", "pout", self.potential),
@@ -142,7 +142,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// What is to be said of it, with the remedy.
+    /// Sentence that tells of it, with the remedy.
     pub fn sentence(&self) -> String {
         let amount = match self.targets {
             0 => "something (how much is not measured on ranks)".to_string(),
@@ -205,10 +205,10 @@ pub struct Stats {
     /// Where a P2P kernel is not 0 at distance 0, whether such pairs acted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coincident: Option<Coincident>,
-    /// What `--near-only` leaves out, where it is something.
+    /// Part that `--near-only` leaves out, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
-    /// What the steps of the outputs take from a kernel's near field, where it matters.
+    /// Rounding of a kernel's near field to the steps of its outputs, where it matters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounding: Option<RoundedTerms>,
     pub error: Option<Errors>,

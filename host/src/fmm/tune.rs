@@ -35,7 +35,7 @@ pub(super) const SMALL_THETA: f64 = 1.0 / 3.0;
 /// What is to be computed.
 pub struct Problem<'a> {
     pub geometry: Geometry<'a>,
-    /// What the sources carry, set by set. The wanted error is that of each.
+    /// Charges and moments of the sources, set by set. The wanted error is that of each.
     pub sets: Vec<Sources<'a>>,
     pub hessian: bool,
     /// The kernel of a black-box expansion.
@@ -90,13 +90,13 @@ pub(crate) trait Runner {
     /// A run of an order, or of a part of one (see [`FmmOptions::lower_beyond`]).
     fn solve(&mut self, order: usize, lower_beyond: Option<f64>) -> Result<Solutions, FmmError>;
 
-    /// What is right at some targets for a set of charges: potential, gradient and, where it is asked for, Hessian.
+    /// Reference at some targets for a set of charges: potential, gradient and, where it is asked for, Hessian.
     fn reference(&mut self, set: usize, targets: &[usize]) -> Result<Vec<[f64; 10]>, FmmError>;
 
     /// The runs that split the error of such a run for a set of charges.
     fn split(&mut self, order: usize, lower_beyond: Option<f64>, set: usize) -> Result<Fields, FmmError>;
 
-    /// Who computes P2P.
+    /// Arithmetic of P2P.
     fn arithmetic(&self) -> Arithmetic;
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn search(
     }
 }
 
-/// How a search among orders ends.
+/// End of a search among orders.
 enum Ended {
     Found(Found),
     /// The plan has taken the expansion of softened 1/r, whose orders are others; that of the first run.
@@ -230,7 +230,7 @@ impl Problem<'_> {
         Wanted { dipoles: self.sets.iter().any(|s| s.dipoles.is_some()), hessian: self.hessian }
     }
 
-    /// What a target costs in [`Problem::reference`] for all sets of charges, in pairs by 1/r.
+    /// Cost of a target in [`Problem::reference`] for all sets of charges, in pairs by 1/r.
     fn cost_of_a_target(&self, options: &FmmOptions) -> usize {
         let pair = match (self.p2p, &options.periodic) {
             (None, None) => 1,
@@ -246,7 +246,7 @@ impl Problem<'_> {
         self.sources() * self.sets.len() * pair * derivatives
     }
 
-    /// What is right at some targets for a set of charges. The sums of a kernel need a plan.
+    /// Reference at some targets for a set of charges. The sums of a kernel need a plan.
     pub(crate) fn reference(
         &self,
         options: &FmmOptions,

@@ -22,7 +22,7 @@ pub struct Tuned {
     pub errors: Vec<Errors>,
 }
 
-/// What ranks compute with: the kernel of P2P, if one runs it, and executors.
+/// Executors of ranks, and the kernel of P2P, if one runs it.
 pub struct Engine<'a, 'e> {
     pub p2p: Option<&'a Graph>,
     pub executors: &'a mut [&'e mut dyn Executor],

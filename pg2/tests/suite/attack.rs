@@ -90,7 +90,7 @@ fn all(count: usize, limit: Duration, case: impl Fn(usize) -> String + Sync) {
     assert_eq!(found.iter().map(|f| f.0).sum::<usize>(), 0);
 }
 
-/// How many; more or fewer with `CASES=n`.
+/// Number of cases; more or fewer with `CASES=n`.
 fn cases(usual: usize) -> usize {
     std::env::var("CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }

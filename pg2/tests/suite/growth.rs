@@ -13,7 +13,7 @@ const FLOATS: &str = "float18.9 x ipin; float18.9 y jpin; int64 o fout;\n";
 struct Shape {
     name: &'static str,
     head: &'static str,
-    /// What stands in front of all statements, the k-th statement, and what stands behind them, as a function of their number.
+    /// Text in front of all statements, the k-th statement, and text behind them, as a function of their number.
     first: &'static str,
     each: fn(usize) -> String,
     last: fn(usize) -> String,

@@ -1,4 +1,4 @@
-//! What waits for the wire to a board. Hosts that send more than it carries lose the rest, as at the switch before a real one.
+//! Datagrams that wait for the wire to a board. Hosts that send more than it carries lose the rest, as at the switch before a real one.
 
 use hdl::ethernet::board::Peer;
 use std::collections::VecDeque;

@@ -206,7 +206,7 @@ mod system {
         fs::set_permissions(path, fs::Permissions::from_mode(mode))
     }
 
-    /// What differs between two folders that had one name at different times.
+    /// Marks that differ between two folders that had one name at different times.
     pub type Stamp = (u64, i64, i64);
 
     pub fn stamp(found: &Metadata) -> Stamp {

@@ -1,4 +1,4 @@
-//! What makes an entry of the cache whole: its key, and the sizes and sums of its files.
+//! Seals of entries of the cache: the key, and the sizes and sums of its files.
 
 use super::{REMOVE, private, refused};
 use crate::SimError;
@@ -13,7 +13,7 @@ pub enum State {
     Foreign,
 }
 
-/// How the entry at `dir` is, if it is to be the one for `key`.
+/// State of the entry at `dir`, if it is to be the one for `key`.
 pub fn state(dir: &Path, key: &str) -> Result<State, SimError> {
     let found = match fs::symlink_metadata(dir) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(State::Absent),

@@ -31,7 +31,7 @@ pub fn first_line(command: &mut Command, patience: Duration, missing: SimError) 
     }
 }
 
-/// What a program has printed to standard output when it ended. `None` if it has not ended in time; it is then ended.
+/// Output of a program when it ended. `None` if it has not ended in time; it is then ended.
 pub fn output(command: &mut Command, patience: Duration) -> std::io::Result<Option<Output>> {
     let deadline = Instant::now() + patience;
     ends_with_us(command);

@@ -50,7 +50,7 @@ pub fn library(
     }
 }
 
-/// What a library is made of.
+/// Parts of a library.
 struct Linking<'a> {
     tools: &'a Tools,
     cache: &'a Cache,

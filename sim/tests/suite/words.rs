@@ -8,7 +8,7 @@ use pg2::backend::build::build;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// What a word names in a kernel: a value, a value inside a function, pins of all classes, a constant and a function.
+/// Thing that a word names in a kernel: a value, a value inside a function, pins of all classes, a constant and a function.
 type Role = fn(word: &str, k: usize) -> String;
 
 const ROLES: [Role; 6] = [

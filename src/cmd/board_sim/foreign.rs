@@ -13,7 +13,7 @@ const FUNCTIONS: [&str; 4] = ["$signed", "$unsigned", "$clog2", "$bits"];
 const DIRECTIVES: [&str; 6] = ["`ifdef", "`ifndef", "`else", "`endif", "`default_nettype", "`timescale"];
 /// Words that bring in what is elsewhere.
 const WORDS: [&str; 4] = ["import", "export", "bind", "config"];
-/// What comments may tell Verilator: to be silent.
+/// Orders that comments may give Verilator: to be silent.
 const ORDERS: [&str; 2] = ["lint_off", "lint_on"];
 
 /// Refuses a text that could do more than be simulated.

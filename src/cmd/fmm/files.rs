@@ -71,7 +71,7 @@ fn sources(args: &Args) -> Result<Input, Failure> {
 /// A rank's part of the input.
 pub struct Part {
     pub input: Input,
-    /// How many sources and targets there are in all; 0 for targets that are the sources.
+    /// Numbers of sources and targets in all; 0 for targets that are the sources.
     pub counts: [usize; 2],
     /// The files, by which ranks find out whether they have read the same.
     pub read: Vec<(PathBuf, Content)>,

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// What a rank was given.
+/// Input that a rank was given.
 pub enum Content {
     /// A file of which it may have read its own part alone.
     File(PathBuf),

@@ -92,7 +92,7 @@ pub fn text(s: &Stats) -> String {
     out
 }
 
-/// What is to be said of results that are not what they seem, in sentences: on standard error, and on the page.
+/// Sentences on results that are not what they seem: on standard error, and on the page.
 pub fn warnings(s: &Stats) -> Vec<String> {
     let left_out = s.left_out.iter().map(|left_out| left_out.sentence());
     left_out.chain(s.rounding.iter().map(|rounding| rounding.sentence())).collect()

@@ -1,4 +1,4 @@
-//! What Taylor coefficients are made of: intervals, or values with a bound of their error.
+//! Elements of Taylor coefficients: intervals, or values with a bound of their error.
 
 use super::elementary as e;
 use super::{Call, Dd, Interval, Value};

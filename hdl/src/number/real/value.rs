@@ -17,7 +17,7 @@ pub struct Value {
 const ARITHMETIC: f64 = 1.0 / (1u128 << 100) as f64;
 const FUNCTIONS: f64 = 1.0 / (1u128 << 86) as f64;
 
-/// What is lost where the lower half of a product lies below the range of f64.
+/// Loss where the lower half of a product lies below the range of f64.
 const LEAST: f64 = f64::MIN_POSITIVE * f64::EPSILON * 8.0;
 
 impl Value {
@@ -137,7 +137,7 @@ impl Value {
         }
     }
 
-    /// What a function is at the places where its value is a whole number.
+    /// Value of a function at the places where it is a whole number.
     fn known(self, f: Call) -> Option<Value> {
         if f == Call::Log && self == Value::ONE {
             return Some(Value::ZERO);

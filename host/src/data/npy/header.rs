@@ -19,7 +19,7 @@ pub struct Field {
     pub scalar: Option<Scalar>,
 }
 
-/// What a header says.
+/// Content of a header.
 #[derive(Debug)]
 pub struct Header<'h> {
     /// The format as it is written.
@@ -251,7 +251,7 @@ fn add(fields: &mut Vec<Field>, name: &str, offset: usize, (scalar, bytes): (Opt
     }
 }
 
-/// What follows `'key':` in the header.
+/// Text behind `'key':` in the header.
 fn after<'h>(header: &'h str, key: &str) -> Option<&'h str> {
     let key = format!("'{key}'");
     // A field may be called so, too.

@@ -222,7 +222,7 @@ fn add_by_meaning(state: &mut State, bound: &Bound, acting: &SourceRecords, repl
     }
 }
 
-/// What is missing of the sums over all sources at some targets, by what the kernel means. On ranks, where far sources are not there,
+/// Part that is missing of the sums over all sources at some targets, by what the kernel means. On ranks, where far sources are not there,
 /// whether the kernel is 0 at all distances of pairs that are missing.
 fn left_out_of(state: &State, bound: &Bound, acting: &SourceRecords, replaced: &Replaced) -> Rounding {
     let (plan, charges, kernel) = (state.plan, state.charges, &bound.p2p);

@@ -1,4 +1,4 @@
-//! What the steps of outputs take from a kernel's near field: terms are rounded to them, however small the terms are (RULES H14).
+//! Rounding of the terms of a kernel's near field to the steps of its outputs, however small the terms are (RULES H14).
 
 use super::images::SourceRecords;
 use super::p2p::by_leaf;
@@ -72,7 +72,7 @@ impl Rounding {
         Rounding { targets: at(0) as u64, off: [at(1), at(2)], size: [at(3), at(4)] }
     }
 
-    /// What is to be told of it; an error if the results are not worth giving.
+    /// Statistics of it where it matters; an error if the results are not worth giving.
     pub fn told(&self) -> Result<Option<RoundedTerms>, BindError> {
         let part = |k: usize| match self.off[k] {
             off if off == 0.0 => 0.0,

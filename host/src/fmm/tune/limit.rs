@@ -1,4 +1,4 @@
-//! What keeps a wanted error out of reach, by the measured split of the error, and what helps.
+//! Causes that keep a wanted error out of reach, by the measured split of the error, and remedies.
 
 use super::Search;
 use crate::backends::cpu;
@@ -7,7 +7,7 @@ use crate::fmm::budget::{self, Cause, Seen};
 use crate::fmm::executor::{Executor, Stage};
 use crate::fmm::{FmmError, FmmOptions, Precision};
 
-/// Who computes P2P.
+/// Arithmetic of P2P.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arithmetic {
     /// Native code, in the precision of the options.
@@ -40,7 +40,7 @@ pub(super) struct Failed {
     pub is_direct: bool,
 }
 
-/// What keeps a wanted error out of reach.
+/// Cause that keeps a wanted error out of reach.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Limit {
     /// The formats of P2P's kernel, or of its outputs alone where it is what it means that is computed; whether it is 1/r.
@@ -65,7 +65,7 @@ const ORDERS: usize = 3;
 const FALLS: f64 = 1.08;
 
 impl Search<'_> {
-    /// What limits the error of a run, which is the largest part of it.
+    /// Cause of the error of a run, by the largest part of it.
     pub(super) fn limit(&mut self, options: &FmmOptions, failed: &Failed) -> Result<Limit, FmmError> {
         let (free, arithmetic) = (self.problem.free, self.runner.arithmetic());
         let is_native = arithmetic == Arithmetic::Native;
@@ -97,7 +97,7 @@ impl Search<'_> {
         })
     }
 
-    /// What the expansion leaves: truncation, if a higher order helps or would.
+    /// Cause of the error that the expansion leaves: truncation, if a higher order helps or would.
     fn of_expansion(&mut self, options: &FmmOptions, failed: &Failed) -> Result<Limit, FmmError> {
         let helps = failed.is_highest && self.falls(options)?;
         let is_hard = options.eps > 0.0 && options.periodic.is_some() && self.problem.p2p.is_none();
