@@ -38,8 +38,8 @@ const LEAST_SQUARE: f64 = 1e-120;
 /// How often each of potential, gradient and second derivatives is divided by a length.
 const LENGTHS: [i32; 10] = [1, 2, 2, 2, 3, 3, 3, 3, 3, 3];
 
-/// Potential and gradient at the particles `targets`, in the user's units. `eps` softens all pairs of a particle and the 27
-/// nearest images of another. Infinite only where the true value is beyond the range of f64.
+/// Potential and gradient at the particles `targets`, in the user's units. `eps` softens the pairs of
+/// particles in the box and in its 26 neighbours. Infinite only where the true value is beyond the range of f64.
 pub fn reference(particles: &Particles, targets: &[usize], eps: f64, periodic: &Periodic) -> Vec<Force> {
     let all = reference_of(&Direct::of(particles, eps), targets, periodic);
     all.into_iter().map(|v| [v[0], v[1], v[2], v[3]]).collect()

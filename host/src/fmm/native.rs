@@ -95,7 +95,8 @@ pub(super) struct NativeP2p(pub Option<Precision>);
 
 impl Executor for NativeP2p {
     fn name(&self) -> &str {
-        cpu::ENTRY.name
+        // With a precision of its own it stands for formats.
+        if self.is_native() { cpu::ENTRY.name } else { "formats" }
     }
 
     fn takes(&self, stage: Stage) -> bool {

@@ -163,7 +163,8 @@ impl Carried {
 #[test]
 fn derivatives_are_slopes() {
     const STEP: f64 = 1e-4;
-    let points = [[0.31, 0.12, 0.77], [0.02, 0.5, 0.4], [0.9, 0.97, 0.55]];
+    // Not at a face of the box, where other images come to be among those that are softened.
+    let points = [[0.31, 0.12, 0.77], [0.02, 0.45, 0.4], [0.9, 0.97, 0.55]];
     for axes in ALL_AXES {
         for eps in [0.0, 0.2] {
             let (all, periodic) = (carried(eps), Periodic { length: 1.0, axes });

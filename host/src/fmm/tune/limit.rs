@@ -43,9 +43,9 @@ pub(super) struct Failed {
 /// Cause that keeps a wanted error out of reach.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Limit {
-    /// The formats of P2P's kernel, or of its outputs alone where it is what it means that is computed; whether it is 1/r.
+    /// The formats of P2P's kernel, or the casts of its text where it is what it means that is computed, whose sums are f64; whether it is 1/r.
     Kernel,
-    Outputs(IsCoulomb),
+    Casts(IsCoulomb),
     Grid(IsCoulomb),
     F32,
     /// Of f64, with a far field that higher orders do not change, and of direct sums.
@@ -89,7 +89,7 @@ impl Search<'_> {
             Some(Cause::P2p) => match arithmetic {
                 Arithmetic::Native => Limit::F32,
                 Arithmetic::Kernel => Limit::Kernel,
-                Arithmetic::Meaning => Limit::Outputs(is_coulomb),
+                Arithmetic::Meaning => Limit::Casts(is_coulomb),
             },
             Some(Cause::Grid) => Limit::Grid(is_coulomb),
             Some(Cause::M2l) => Limit::F32,
@@ -125,10 +125,10 @@ impl Search<'_> {
 pub(super) fn out_of_reach(wanted: f64, limit: Limit, best: f64) -> FmmError {
     let why = match limit {
         Limit::Kernel => "the number formats of the P2P kernel limit it; take a wider kernel or backend `cpu`",
-        Limit::Outputs(true) => {
-            "the formats of the P2P kernel's outputs limit it; take wider ones, or native code (no --p2p)"
+        Limit::Casts(true) => {
+            "the P2P kernel's own casts to int or fixed formats limit it; take wider ones, or native code (no --p2p)"
         }
-        Limit::Outputs(false) => "the formats of the P2P kernel's outputs limit it; take wider ones",
+        Limit::Casts(false) => "the P2P kernel's own casts to int or fixed formats limit it; take wider ones",
         Limit::Grid(true) => {
             "the grid of 31 bits limits it on which kernels get coordinates; take native code (--backend cpu without --p2p)"
         }
