@@ -63,7 +63,7 @@ fn places(
         let chosen = chosen(&names, known, ignored)?;
         let place = |(k, name): (usize, String)| {
             let field = &header.fields[k];
-            let scalar = field.scalar.clone().ok_or_else(|| format!("the field `{name}` holds no plain numbers"))?;
+            let scalar = field.scalar.ok_or_else(|| format!("the field `{name}` holds no plain numbers"))?;
             Ok(Place { name, scalar, first: field.offset, stride: header.record })
         };
         return chosen.into_iter().map(place).collect();

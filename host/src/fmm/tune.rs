@@ -172,7 +172,7 @@ pub(crate) fn search(
     let mut search = Search { wanted, problem, judges, runner };
     loop {
         options = match search.orders(&options)? {
-            Ended::Found(found) => return Ok(found),
+            Ended::Found(found) => return Ok(*found),
             Ended::Softened(order) => softened(&options, order),
             Ended::Failed(failed) => {
                 let limit = search.limit(&options, &failed)?;
@@ -187,7 +187,7 @@ pub(crate) fn search(
 
 /// End of a search among orders.
 enum Ended {
-    Found(Found),
+    Found(Box<Found>),
     /// The plan has taken the expansion of softened 1/r, whose orders are others; that of the first run.
     Softened(usize),
     Failed(Failed),
@@ -377,7 +377,7 @@ impl Search<'_> {
             let solution = runs.take(step);
             let errors = self.errors(&solution.fields);
             let options = FmmOptions { order, lower_beyond, ..options.clone() };
-            return Ok(Ended::Found(Found { options, solution, errors }));
+            return Ok(Ended::Found(Box::new(Found { options, solution, errors })));
         }
         let nearest = *runs.nearest().expect("a step was tried");
         let is_highest = runs.tried.iter().any(|t| t.step == steps.most());

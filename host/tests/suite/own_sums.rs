@@ -119,8 +119,11 @@ fn terms_as_small_as_the_steps_of_an_output_are_told_or_refused() {
     }
 }
 
+/// A kernel as a function of the square of the distance.
+type OfSquare = fn(f64) -> f64;
+
 /// Kernels that are 1 and 1000 at distance 0.
-fn with_values_at_zero() -> [(Graph, fn(f64) -> f64); 2] {
+fn with_values_at_zero() -> [(Graph, OfSquare); 2] {
     let bell = kernel("bell", "p = q * pg_exp(-(4 * r2));", "fixed64.30", "(fixed64.30)p");
     let sharp = kernel("sharp", "p = q * pg_rsqrt(r2 + 1e-6);", "fixed64.30", "(fixed64.30)p");
     [(bell, |r2| (-4.0 * r2).exp()), (sharp, |r2| (r2 + 1e-6).powf(-0.5))]

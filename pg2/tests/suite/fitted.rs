@@ -62,7 +62,7 @@ struct Case {
     ends: (&'static str, &'static str),
 }
 
-fn one_of<'a, T: Copy>(list: &'a [T], dice: &mut Random) -> T {
+fn one_of<T: Copy>(list: &[T], dice: &mut Random) -> T {
     list[dice.below(list.len())]
 }
 

@@ -150,7 +150,7 @@ const DAMAGES: [(&str, Damage); 9] = [
     }),
     ("grown", |path| drop(fs::read(path).and_then(|bytes| fs::write(path, [&bytes[..], b"more"].concat())))),
     ("removed", |path| drop(fs::remove_file(path).or_else(|_| fs::remove_dir_all(path)))),
-    ("closed", |path| drop(fs::set_permissions(path, fs::Permissions::from_mode(0)))),
+    ("closed", |path| drop(fs::set_permissions(path, fs::Permissions::from_mode(0o000)))),
     ("a folder", |path| {
         let _ = fs::remove_file(path);
         drop(fs::create_dir_all(path.join("in/it")));

@@ -203,7 +203,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("file");
         for length in [0, 1, 7, 8, BLOCK as usize, BLOCK as usize + 1, 3 * BLOCK as usize + 5] {
-            let bytes: Vec<u8> = (0..length).map(|k| (k * k >> 3) as u8).collect();
+            let bytes: Vec<u8> = (0..length).map(|k| ((k * k) >> 3) as u8).collect();
             let sum = |bytes: &[u8], of: u64| {
                 std::fs::write(&path, bytes).unwrap();
                 (0..of).fold(0u64, |sum, turn| sum.wrapping_add(sum_of_part(&path, turn, of).unwrap()))

@@ -75,7 +75,7 @@ impl Rounding {
     /// Statistics of it where it matters; an error if the results are not worth giving.
     pub fn told(&self) -> Result<Option<RoundedTerms>, BindError> {
         let part = |k: usize| match self.off[k] {
-            off if off == 0.0 => 0.0,
+            0.0 => 0.0,
             off => (off / self.size[k].max(off)).min(1.0),
         };
         let told = RoundedTerms { targets: self.targets, potential: part(0), gradient: part(1) };
