@@ -44,9 +44,9 @@ pub fn check_folder(path: &Path) -> Result<(), Failure> {
     temporary(&end).map_err(|e| wrong(path)(e.kind().into()))
 }
 
-/// Makes a file in a folder, and removes it.
+/// Makes a file in a folder, and removes it. It has no name where the system can do that, so that nothing can be left of it.
 fn temporary(folder: &Path) -> io::Result<()> {
-    uninterrupted(|| tempfile::Builder::new().prefix(".pairforge-").tempfile_in(folder).map(drop))
+    uninterrupted(|| tempfile::tempfile_in(folder).map(drop))
 }
 
 /// Where `path` leads.
