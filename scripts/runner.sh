@@ -3,7 +3,7 @@
 # fall silent and cables that are pulled, so they run beside those of the crates. Their process (the first of a group), what they print and
 # whether they passed are in the folder $BESIDE.
 set -euo pipefail
-if [ "${CARGO_PKG_NAME:-}" != pairforge ]; then
+if [ "${CARGO_PKG_NAME:-}" != pairforge-cli ]; then
     exec "$@"
 fi
 name=$BESIDE/$(basename "$1")

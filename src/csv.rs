@@ -2,12 +2,12 @@
 
 use crate::failure::Failure;
 use crate::{input, output};
+use fmm::data::npy;
+use fmm::data::text::{Table as Lines, decimal};
+use fmm::shown::shown;
 use hdl::op::meaning::Real;
 use hdl::{Flags, Format};
-use host::data::npy;
-use host::data::text::{Table as Lines, decimal};
-use host::job::Table;
-use pg2::report::shown::shown;
+use pipelines::job::Table;
 use rayon::prelude::*;
 use std::path::Path;
 

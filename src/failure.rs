@@ -1,8 +1,8 @@
 //! Why a command ended early, and its exit status.
 
+use fmm::shown;
 use hdl::rtl::netlist::Unsound;
-use host::job::BackendError;
-use pg2::report::shown;
+use pipelines::job::BackendError;
 use sim::SimError;
 
 /// A failed command.

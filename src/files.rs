@@ -7,7 +7,7 @@ use crate::declared::{Declared, Identity};
 use crate::failure::Failure;
 use crate::{output, source};
 pub use ending::{CSV, Format, HTML, JSON, KERNEL, Kind, PLAIN, SVG, TABLE, WAVE, table};
-use pg2::report::shown;
+use fmm::shown;
 use std::path::{Path, PathBuf};
 
 /// The files of a command. Every command declares them, and [`crate::cmd::dispatch`] checks them before it runs one.

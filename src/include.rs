@@ -1,7 +1,7 @@
 //! The files that kernels include: relative to the file that names them, and shipped ones for shipped kernels.
 
 use crate::input;
-use pg2::report::shown;
+use fmm::shown;
 use pg2::syntax::sources::Loaded;
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::{memory, output};
-use pg2::report::shown;
+use fmm::shown;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;

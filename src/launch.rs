@@ -103,7 +103,7 @@ fn of(rank: Rank, mut words: impl Iterator<Item = std::ffi::OsString>) -> Option
         command if command.is_empty() || command.starts_with('-') || command == "help" => {
             (rank.rank > 0).then_some(Refusal::Silent)
         }
-        command => Some(rank.refusal(&format!("`{}`", pg2::report::shown::shown(command)))),
+        command => Some(rank.refusal(&format!("`{}`", fmm::shown::shown(command)))),
     }
 }
 

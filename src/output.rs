@@ -5,10 +5,10 @@ mod tree;
 
 use crate::declared::{self, Identity, folder_of, followed, is_open_file, is_standard_output};
 use crate::failure::Failure;
+use fmm::shown;
 #[cfg(unix)]
 pub use pending::remove_when_interrupted;
 use pending::{Pending, uninterrupted};
-use pg2::report::shown;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

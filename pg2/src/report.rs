@@ -1,6 +1,5 @@
-//! What a user is shown: a schedule as a table and a picture, where flags come from, and text from outside.
+//! What a user is shown: a schedule as a table and a figure, and where flags come from.
 
 pub mod area;
 pub mod explain;
 pub mod origins;
-pub mod shown;

@@ -22,8 +22,8 @@ use crate::failure::Failure;
 use crate::files::{self, Files};
 use crate::launch::{self, Refusal};
 use crate::output::say;
-use host::ranks::mpi as launched;
-use pg2::report::shown::shown;
+use ::fmm::shown::shown;
+use ::ranks::mpi as launched;
 use std::path::PathBuf;
 use std::time::Instant;
 

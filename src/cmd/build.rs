@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::files::Files;
 use crate::manifest::{self, Manifest};
 use crate::{output, source};
+use fmm::shown::shown;
 use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::switch::MOST_ENGINES;
 use hdl::engine::{Config, design, usual};
@@ -17,7 +18,6 @@ use hdl::rtl::names::is_plain;
 use hdl::serial::kernel_hash;
 use pg2::backend::build::Built;
 use pg2::graph::Graph;
-use pg2::report::shown::shown;
 use sim::testbench::{Engine, Place};
 use std::path::PathBuf;
 

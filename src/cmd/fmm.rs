@@ -18,20 +18,20 @@ use super::count::count;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Stages;
+use ::ranks::mpi;
 use clap::ValueEnum;
 use engine::EngineArgs;
-use host::backends::{self, BACKENDS, Entry, FMM_DEFAULT, Needs};
-use host::data::problem::Geometry;
-use host::data::random::{Charge, Distribution};
-use host::expansion::basis::Basis;
-use host::fmm::executor::Executor;
-use host::fmm::gpu::Gpu;
-use host::fmm::offload::Pipelines;
-use host::fmm::tune::cost;
-use host::fmm::{self, FmmError, Precision, tune};
-use host::ranks::mpi;
+use fmm::data::problem::Geometry;
+use fmm::data::random::{Charge, Distribution};
+use fmm::expansion::basis::Basis;
+use fmm::octree::executor::Executor;
+use fmm::octree::tune::cost;
+use fmm::octree::{Coincident, FmmError, FmmOptions, Precision, tune};
+use gpu::octree::Gpu;
 use kernels::Kernels;
+use pairforge::backends::{self, BACKENDS, Entry, FMM_DEFAULT, Needs};
 use pg2::graph::Graph;
+use pipelines::octree::offload::Pipelines;
 pub use ranks::{Telling, telling};
 pub(in crate::cmd) use ranks::{agreed, of_rank, told};
 use std::path::PathBuf;
@@ -196,7 +196,7 @@ enum PlaceArg {
 choice!(DistArg => Distribution { Uniform, Normal, Layer, Sphere, Plummer });
 choice!(ChargeArg => Charge { Random, Positive, Mass });
 choice!(BasisArg => Basis { Cartesian, Solid, Chebyshev });
-choice!(CoincidentArg => fmm::Coincident { Include, Exclude });
+choice!(CoincidentArg => Coincident { Include, Exclude });
 choice!(PrecisionArg => Precision { F32, F64 });
 
 /// More threads than this only wait for each other.
@@ -259,7 +259,7 @@ struct Chosen<'a> {
     on_gpu: Option<Graph>,
     /// Whether the GPU is to run all stages.
     whole: bool,
-    options: fmm::FmmOptions,
+    options: FmmOptions,
 }
 
 impl Chosen<'_> {
@@ -348,7 +348,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
 }
 
 /// Refuses options that do not go together.
-fn check(args: &Args, options: &fmm::FmmOptions, native: bool) -> Result<(), Failure> {
+fn check(args: &Args, options: &FmmOptions, native: bool) -> Result<(), Failure> {
     let refuse = |why: &str| Err(Failure::Usage(why.into()));
     if args.hessian && !native {
         return refuse("kernels have no pins for Hessians; compute them natively, with --backend cpu and no kernel");
@@ -378,10 +378,10 @@ fn on_a_thread<R: Send>(f: impl FnOnce() -> R + Send) -> R {
 const LEAF: usize = 64;
 
 /// What was asked for, and for the rest what is best. `native` code alone runs everything.
-fn options(args: &Args, native: bool) -> fmm::FmmOptions {
+fn options(args: &Args, native: bool) -> FmmOptions {
     let usual = if args.tol.is_some() { Basis::Solid } else { Basis::Cartesian };
     let precision = args.tol.filter(|_| native).map_or(Precision::F64, tune::precision);
-    let mut options = fmm::FmmOptions {
+    let mut options = FmmOptions {
         order: args.order.unwrap_or(4),
         lower_beyond: args.lower_beyond,
         theta: args.theta.unwrap_or(0.5),

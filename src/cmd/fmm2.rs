@@ -13,16 +13,16 @@ use crate::failure::Failure;
 use crate::progress::{Stages, Steps};
 use crate::{output, source};
 use clap::ValueEnum;
-use host::backends::{self, Needs};
-use host::data::plane::Points;
-use host::fmm::Precision;
-use host::plane::bind::{P2p, shipped};
-use host::plane::direct::Direct;
-use host::plane::error::{Errors, Reference};
-use host::plane::gpu::Gpu;
-use host::plane::offload::Pipelines;
-use host::plane::stats::Stats;
-use host::plane::{Executor, Field, Geometry, Kernel, Options, Plan, Solution, Strengths, tune};
+use fmm::data::plane::Points;
+use fmm::octree::Precision;
+use fmm::plane::direct::Direct;
+use fmm::plane::error::{Errors, Reference};
+use fmm::plane::stats::Stats;
+use fmm::plane::{Executor, Field, Geometry, Kernel, Options, Plan, Solution, Strengths, tune};
+use gpu::plane::Gpu;
+use pairforge::backends::{self, Needs};
+use pipelines::plane::bind::{P2p, shipped};
+use pipelines::plane::offload::Pipelines;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -220,7 +220,7 @@ fn on_card(
             }
         }
     }
-    let stats = Stats::of_card(geometry, options, &answers);
+    let stats = gpu::plane::stats(geometry, options, &answers);
     let solutions: Vec<Solution> = answers.into_iter().map(Solution::from).collect();
     let error = args.check.map(|count| errors(count, args.seed, geometry, sets, options, &solutions));
     Ok(Some((solutions, Stats { error, ..stats })))

@@ -6,7 +6,7 @@ use crate::progress::Steps;
 use hdl::board::{DEVICES, Device, device};
 use hdl::circuit::target::Clock;
 use hdl::engine::{Config, MOST_II};
-use host::backends::{BACKENDS, Entry};
+use pairforge::backends::{BACKENDS, Entry};
 use pg2::backend::build::{Built, build_folded};
 use pg2::graph::Graph;
 use pg2::report::area::{Area, engine, switch};

@@ -2,9 +2,9 @@
 
 use crate::failure::Failure;
 use crate::output::{self, say};
+use fmm::shown::shown;
 use hdl::serial::EngineIdentity;
-use host::backends::{Entry, network};
-use pg2::report::shown::shown;
+use pairforge::backends::{Entry, gpu_of, network};
 use pg2::syntax::functions::{FUNCTIONS, Function};
 
 #[derive(clap::Args)]
@@ -37,7 +37,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     let rows: Vec<(String, String)> = match args.what {
         What::Kernels => pg2::kernels::all().map(|k| (k.0.to_string(), k.1.to_string())).collect(),
-        What::Backends => host::backends::BACKENDS.iter().map(|b| (b.usage(), backend(b))).collect(),
+        What::Backends => pairforge::backends::BACKENDS.iter().map(|b| (b.usage(), backend(b))).collect(),
         What::Boards => hdl::board::BOARDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect(),
         What::Devices => hdl::board::DEVICES.iter().map(|d| (d.name.to_string(), d.summary.to_string())).collect(),
         What::Functions => {
@@ -84,7 +84,7 @@ fn print(rows: &[(String, String)]) -> Result<(), Failure> {
 
 /// What a backend runs and, of one on a GPU, whether that is there.
 fn backend(entry: &Entry) -> String {
-    match entry.gpu() {
+    match gpu_of(entry) {
         None => entry.summary.to_string(),
         Some(Ok(name)) => format!("{} (here: {name})", entry.summary),
         Some(Err(why)) => {

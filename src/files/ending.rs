@@ -1,7 +1,7 @@
 //! Formats by the endings of names: those that are written, and those that look like data and cannot be read.
 
 use crate::failure::Failure;
-use pg2::report::shown;
+use fmm::shown;
 use std::path::{Path, PathBuf};
 
 /// Format of an output by the endings of its name. A name without one is fine.

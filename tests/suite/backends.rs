@@ -4,9 +4,9 @@ use crate::common::board::{PtyBoard, Setting};
 use crate::common::{backends, shipped};
 use hdl::op::meaning::Real;
 use hdl::{Flags, Format};
-use host::backends::{BACKENDS, BackendOptions, Entry, Needs};
-use host::job::{Backend, Job, Outcome, Run, SourceRange, Table};
+use pairforge::backends::{BACKENDS, BackendOptions, Entry, Needs};
 use pg2::graph::{Graph, PinClass};
+use pipelines::job::{Backend, Job, Outcome, Run, SourceRange, Table};
 use sim::stimuli::{self, Random, Style};
 
 /// Every int and fixed operator, on odd widths.
@@ -381,6 +381,6 @@ fn only_the_whole_sum_can_wrap() {
 
 #[test]
 fn unknown_backends_are_refused_with_the_known_ones() {
-    let Err(e) = host::backends::find("fpga") else { panic!("there is none") };
+    let Err(e) = pairforge::backends::find("fpga") else { panic!("there is none") };
     assert!(BACKENDS.iter().all(|b| e.to_string().contains(b.name)), "{e}");
 }

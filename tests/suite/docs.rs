@@ -130,7 +130,7 @@ fn the_numbers_page_lists_every_operator() {
 #[test]
 fn the_readme_lists_every_backend() {
     let text = page("README.md");
-    for backend in host::backends::BACKENDS {
+    for backend in pairforge::backends::BACKENDS {
         let row = backend.row();
         assert!(text.lines().any(|l| l == row), "README.md lacks the row of the backend {}:\n{row}", backend.name);
     }

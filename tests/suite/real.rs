@@ -2,9 +2,9 @@
 
 use crate::common::Place;
 use hdl::Format;
-use host::backends::{self, BackendOptions};
-use host::job::{Job, Outcome, Run, SourceRange, Table};
+use pairforge::backends::{self, BackendOptions};
 use pg2::graph::{Graph, PinClass};
+use pipelines::job::{Job, Outcome, Run, SourceRange, Table};
 use sim::stimuli::{self, Random, Style};
 
 /// A kernel with its records, and what comes out: the values of the outputs for one target, and the flags.

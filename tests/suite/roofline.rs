@@ -1,7 +1,7 @@
 //! `pairforge explain --roofline`: its predictions, what it refuses, and the page that repeats them.
 
 use crate::common::Place;
-use host::predict::roofline::{CARDS, HANEY, Kernel, Work, haney, on_card};
+use pipelines::predict::roofline::{CARDS, HANEY, Kernel, Work, haney, on_card};
 
 fn rows(place: &Place, options: &str) -> Vec<serde_json::Value> {
     place.run(&format!("explain gravity --roofline {options} --json p.json")).expect(0);
@@ -37,7 +37,7 @@ fn every_card_and_board_is_predicted_at_every_size() {
 fn a_card_of_the_users_own_is_predicted_or_refused_by_its_field() {
     let place = Place::new();
     let mine =
-        serde_json::to_string(&host::predict::roofline::Card { name: "mine".into(), ..CARDS[0].clone() }).unwrap();
+        serde_json::to_string(&pipelines::predict::roofline::Card { name: "mine".into(), ..CARDS[0].clone() }).unwrap();
     place.write("mine.json", &mine);
     let all = rows(&place, "--n 5000 --card mine.json");
     let seconds = |name: &str| all.iter().find(|r| r["machine"] == name).map(|r| r["seconds"].clone());

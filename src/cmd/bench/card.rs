@@ -6,15 +6,15 @@ use super::{Args, spread};
 use crate::failure::Failure;
 use crate::output::{self, say};
 use crate::source;
-use host::cuda::{compile, device};
-use host::data::particles::Field;
-use host::data::random::{self, Charge, Distribution};
-use host::direct::error::{self, Errors};
-use host::expansion::basis::Basis;
-use host::fmm::gpu::Gpu;
-use host::fmm::stats::{OnCard, Seconds, Stats};
-use host::fmm::{FmmError, FmmOptions, Precision};
-use host::ranks::mpi;
+use ::ranks::mpi;
+use fmm::data::particles::Field;
+use fmm::data::random::{self, Charge, Distribution};
+use fmm::direct::error::{self, Errors};
+use fmm::expansion::basis::Basis;
+use fmm::octree::stats::{OnCard, Seconds, Stats};
+use fmm::octree::{FmmError, FmmOptions, Precision};
+use gpu::cuda::{compile, device};
+use gpu::octree::Gpu;
 use serde::Serialize;
 
 /// A problem: particles, order, precision, targets compared with direct sums, and what the gradient's relative L2 error may be.

@@ -5,12 +5,12 @@ use crate::cmd::run::{columns, parameters};
 use crate::failure::Failure;
 use crate::output::say;
 use crate::source;
-use host::arith::encode::encode;
-use host::backends::{self, BackendOptions};
-use host::cells::{self, CellLists, Reach};
-use host::data::random::Random;
-use host::job::{Backend, BackendError, Job, Outcome, Table};
+use fmm::data::random::Random;
+use pairforge::backends::{self, BackendOptions};
 use pg2::graph::{Graph, PinClass};
+use pipelines::cells::{self, CellLists, Reach};
+use pipelines::encode::encode;
+use pipelines::job::{Backend, BackendError, Job, Outcome, Table};
 use std::time::Instant;
 
 /// A kernel, its parameters and what its records hold besides coordinates; `reach` is in sides of the box.

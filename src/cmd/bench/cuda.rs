@@ -10,12 +10,12 @@ mod problem;
 use super::{Args, measured, spread};
 use crate::failure::Failure;
 use crate::output::{self, say};
-use host::cuda::device::{self, Device};
-use host::cuda::{CudaError, ceiling, compile};
-use host::job::BackendError;
-use host::predict::roofline::{CARDS, Card, Kernel, Mode, Work, on_card};
+use gpu::cuda::device::{self, Device};
+use gpu::cuda::{CudaError, ceiling, compile};
 use measured::Measured;
 use pg2::graph::Graph;
+use pipelines::job::BackendError;
+use pipelines::predict::roofline::{CARDS, Card, Kernel, Mode, Work, on_card};
 use problem::Problem;
 use serde::Serialize;
 

@@ -4,9 +4,9 @@ use super::{spread, timed};
 use crate::failure::Failure;
 use crate::output::say;
 use crate::source;
-use host::backends::{self, BackendOptions};
-use host::job::{Backend, Job, Run, SourceRange, Table};
+use pairforge::backends::{self, BackendOptions};
 use pg2::graph::{Graph, PinClass};
+use pipelines::job::{Backend, Job, Run, SourceRange, Table};
 use sim::stimuli::{self, Random};
 use std::time::Instant;
 

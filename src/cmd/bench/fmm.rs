@@ -4,15 +4,15 @@ use super::spread;
 use crate::failure::Failure;
 use crate::output::say;
 use crate::source;
-use host::backends::{self, BackendOptions};
-use host::data::particles::Particles;
-use host::data::random::{self, Charge, Distribution};
-use host::direct::error;
-use host::fmm::executor::Executor;
-use host::fmm::offload::Pipelines;
-use host::fmm::stats::Stats;
-use host::fmm::{self, Plan};
+use fmm::data::particles::Particles;
+use fmm::data::random::{self, Charge, Distribution};
+use fmm::direct::error;
+use fmm::octree::executor::Executor;
+use fmm::octree::stats::Stats;
+use fmm::octree::{FmmError, FmmOptions, Plan};
+use pairforge::backends::{self, BackendOptions};
 use pg2::graph::Graph;
+use pipelines::octree::offload::Pipelines;
 
 /// One FMM to be measured.
 pub struct Case {
@@ -65,8 +65,7 @@ impl Case {
     /// Tree and lists.
     fn plan(&self, particles: &Particles) -> Result<Plan, Failure> {
         let near_only = self.near_only;
-        let options =
-            fmm::FmmOptions { order: self.order as usize, leaf: self.leaf, near_only, ..fmm::FmmOptions::default() };
+        let options = FmmOptions { order: self.order as usize, leaf: self.leaf, near_only, ..FmmOptions::default() };
         Plan::new(particles.columns(), &options).map_err(wrong)
     }
 
@@ -85,9 +84,9 @@ impl Case {
     }
 }
 
-pub fn wrong(e: fmm::FmmError) -> Failure {
+pub fn wrong(e: FmmError) -> Failure {
     match e {
-        fmm::FmmError::Backend(e) => e.into(),
+        FmmError::Backend(e) => e.into(),
         e => Failure::Input(e.to_string()),
     }
 }

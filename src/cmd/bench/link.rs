@@ -3,7 +3,7 @@
 use super::fmm::Case;
 use crate::failure::Failure;
 use crate::output::say;
-use host::backends::BackendOptions;
+use pairforge::backends::BackendOptions;
 
 /// j records of P2P and M2L for each particle, by size of the j memory.
 pub fn run(_: u32) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! What `bench cuda` measured on this machine, kept for the predictions of `explain --roofline`.
 
 use crate::failure::Failure;
-use host::predict::roofline::Prediction;
+use pipelines::predict::roofline::Prediction;
 use serde::{Deserialize, Serialize};
 use sim::cache::Cache;
 

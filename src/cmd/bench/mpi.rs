@@ -7,10 +7,10 @@ use super::Args;
 use crate::chart::{self, Axis, Chart, Series, Style, Unit};
 use crate::failure::Failure;
 use crate::output::{self, say};
-use host::cuda::whole::MOST_ORDER;
-use host::cuda::{compile, device};
-use host::ranks::model::{Case, Model};
+use gpu::cuda::whole::MOST_ORDER;
+use gpu::cuda::{compile, device};
 use launch::{Launch, Run};
+use ranks::model::{Case, Model};
 use serde::Serialize;
 use std::fmt::Write;
 

@@ -4,12 +4,12 @@ use super::fmm::wrong;
 use super::spread;
 use crate::failure::Failure;
 use crate::output::say;
-use host::data::particles::Particles;
-use host::data::random::{self, Charge, Distribution};
-use host::expansion::basis::Basis;
-use host::fmm::stats::Seconds;
-use host::fmm::tune::cost::{Costs, Shape};
-use host::fmm::{FmmOptions, Plan, tune};
+use fmm::data::particles::Particles;
+use fmm::data::random::{self, Charge, Distribution};
+use fmm::expansion::basis::Basis;
+use fmm::octree::stats::Seconds;
+use fmm::octree::tune::cost::{Costs, Shape};
+use fmm::octree::{FmmOptions, Plan, tune};
 
 /// Uniform particles in the unit cube.
 const PARTICLES: usize = 1_000_000;

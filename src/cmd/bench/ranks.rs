@@ -6,16 +6,16 @@ use super::fmm::wrong;
 use crate::chart::{self, Axis, Chart, Style};
 use crate::failure::Failure;
 use crate::output::{self, say};
-use host::data::problem::Geometry;
-use host::data::random::{Distribution, generate};
-use host::expansion::basis::Basis;
-use host::fmm::tune::cost::Costs;
-use host::fmm::{FmmError, FmmOptions, MOST_PARTICLES, Precision};
-use host::ranks::model::{Case, Model};
-use host::ranks::prepare::Slice;
-use host::ranks::simulate::{Simulated, Whole};
-use host::ranks::solve::solve;
-use host::ranks::{RankError, threads};
+use fmm::data::problem::Geometry;
+use fmm::data::random::{Distribution, generate};
+use fmm::expansion::basis::Basis;
+use fmm::octree::tune::cost::Costs;
+use fmm::octree::{FmmError, FmmOptions, MOST_PARTICLES, Precision};
+use ranks::model::{Case, Model};
+use ranks::prepare::Slice;
+use ranks::simulate::{Simulated, Whole};
+use ranks::solve::solve;
+use ranks::{RankError, threads};
 use std::fmt::Write;
 
 /// Particles for each of the most ranks unless others are asked for; the model is fitted to runs with these parts of all.

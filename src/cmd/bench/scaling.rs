@@ -6,10 +6,10 @@ use crate::cmd::fmm::BYTES_A_PARTICLE;
 use crate::failure::Failure;
 use crate::memory;
 use crate::output::say;
-use host::data::random::{self, Charge, Distribution};
-use host::expansion::basis::Basis;
-use host::fmm::tune::cost::{Costs, Shape};
-use host::fmm::{FmmOptions, Plan, Precision, tune};
+use fmm::data::random::{self, Charge, Distribution};
+use fmm::expansion::basis::Basis;
+use fmm::octree::tune::cost::{Costs, Shape};
+use fmm::octree::{FmmOptions, Plan, Precision, tune};
 use std::time::Instant;
 
 /// Numbers of particles: four to a factor of ten, and the last one.

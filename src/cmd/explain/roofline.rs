@@ -8,8 +8,8 @@ use crate::files::{self, Files};
 use crate::{input, output, source};
 use hdl::engine::usual;
 use hdl::serial::kernel_hash;
-use host::predict::roofline::{self, CARDS, Card, Engine, HANEY, Kernel, Lanes, Mode, Prediction, Work};
 use pg2::graph::Graph;
+use pipelines::predict::roofline::{self, CARDS, Card, Engine, HANEY, Kernel, Lanes, Mode, Prediction, Work};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

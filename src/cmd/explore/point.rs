@@ -7,10 +7,10 @@ use crate::failure::Failure;
 use crate::source;
 use hdl::circuit::target::Clock;
 use hdl::{Flags, Format};
-use host::backends::{BackendOptions, Entry};
-use host::job::{Job, Run, SourceRange, Table};
+use pairforge::backends::{BackendOptions, Entry};
 use pg2::graph::{Graph, PinClass};
 use pg2::vary::variant;
+use pipelines::job::{Job, Run, SourceRange, Table};
 use serde::Serialize;
 
 /// What all points share.

@@ -3,11 +3,11 @@
 use super::task::Task;
 use super::{Args, PlaceArg, failure};
 use crate::failure::Failure;
-use host::fmm::gpu::Gpu;
-use host::fmm::gpu::whole::Answer;
-use host::ranks::comm::Comm;
-use host::ranks::prepare::Slice;
-use host::ranks::{RankError, cards, solve};
+use gpu::octree::Gpu;
+use gpu::octree::whole::Answer;
+use ranks::comm::Comm;
+use ranks::prepare::Slice;
+use ranks::{RankError, cards, solve};
 
 /// Whether the GPU is to run all stages. `on_gpu` says that it runs P2P natively.
 pub fn asked(args: &Args, on_gpu: bool) -> Result<bool, Failure> {

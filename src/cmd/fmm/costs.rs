@@ -4,14 +4,15 @@ use super::{Args, LEAF, failure};
 use crate::failure::{Failure, safe};
 use crate::output;
 use crate::progress::Progress;
+use fmm::expansion::basis::Basis;
+use fmm::octree::stats::LeafBy;
+use fmm::octree::tune::{self, cost};
+use fmm::octree::{FmmOptions, Precision};
 use hdl::engine::usual;
-use host::expansion::basis::Basis;
-use host::fmm::stats::LeafBy;
-use host::fmm::tune::{self, cost};
-use host::fmm::{FmmOptions, Precision};
-use host::ranks::RankError;
-use host::ranks::comm::{Comm, broadcast};
 use pg2::graph::Graph;
+use pipelines::octree::kernel;
+use ranks::RankError;
+use ranks::comm::{Comm, broadcast};
 use serde::{Deserialize, Serialize};
 use sim::cache::Cache;
 
@@ -87,7 +88,7 @@ fn read(bytes: &[u8]) -> Result<Kept, String> {
 /// Measures, keeps and shows the costs.
 pub fn measure() -> Result<(), Failure> {
     let mut shown: Option<Progress> = None;
-    let costs = tune::measure(&mut |done, all| {
+    let costs = kernel::measure(&mut |done, all| {
         shown.get_or_insert_with(|| Progress::new("measuring", all)).at(done);
     })
     .map_err(failure)?;
@@ -96,7 +97,7 @@ pub fn measure() -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(&kept).expect("numbers and names") + "\n";
     let path = Cache::standard().keep_note(FILE, &text).map_err(|e| Failure::Tool(e.to_string()))?;
     output::print(&table(&kept))?;
-    output::print(&format!("\nkept in {}\n", pg2::report::shown::path(&path)))
+    output::print(&format!("\nkept in {}\n", fmm::shown::path(&path)))
 }
 
 const BASES: [(&str, Basis); 3] =

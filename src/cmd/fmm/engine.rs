@@ -5,7 +5,7 @@ use crate::cmd::lanes::LaneArgs;
 use crate::failure::Failure;
 use hdl::circuit::target::Clock;
 use hdl::engine::usual;
-use host::backends::{BACKENDS, BackendOptions, Entry};
+use pairforge::backends::{BACKENDS, BackendOptions, Entry};
 
 #[derive(clap::Args)]
 pub struct EngineArgs {

@@ -3,11 +3,12 @@
 use super::{Args, NATIVE, failure};
 use crate::failure::Failure;
 use crate::source;
-use host::backends::{Entry, Needs};
-use host::expansion::basis::Basis;
-use host::fmm::gpu::Gpu;
-use host::fmm::{self, Precision, bind, function, offload, tune};
+use fmm::expansion::basis::Basis;
+use fmm::octree::{Coincident, FmmOptions, Precision, tune};
+use gpu::octree::Gpu;
+use pairforge::backends::{Entry, Needs};
 use pg2::graph::Graph;
+use pipelines::octree::{bind, function, offload};
 
 /// The P2P kernel that a GPU runs natively beside the CPU's far field: the usual one, or one that is named and has a native form.
 pub fn on_gpu(entry: &Entry, args: &Args) -> Result<Option<Graph>, Failure> {
@@ -34,7 +35,7 @@ pub struct Kernels {
 impl Kernels {
     /// Compiles them and checks that they can be used on a backend. A P2P kernel that is not 1/r gets a black-box expansion. Where
     /// native code can run M2L as well, it does so unless a kernel is named.
-    pub fn load(args: &Args, entry: &Entry, options: &mut fmm::FmmOptions) -> Result<Kernels, Failure> {
+    pub fn load(args: &Args, entry: &Entry, options: &mut FmmOptions) -> Result<Kernels, Failure> {
         let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
         let is_free = args.expansion.is_none() && args.m2l.as_deref().is_none_or(|m| m == NATIVE) && !args.near_only;
         if is_free && bind::P2p::bind(&p2p, true, &options.params).is_ok_and(|kernel| !kernel.coulomb) {
@@ -48,7 +49,7 @@ impl Kernels {
             function::check(&p2p, options).map_err(|e| failure(e.into()))?;
         }
         let is_coulomb = || bind::P2p::bind(&p2p, true, &options.params).is_ok_and(|kernel| kernel.coulomb);
-        if options.coincident == fmm::Coincident::Include && args.coincident.is_some() && is_coulomb() {
+        if options.coincident == Coincident::Include && args.coincident.is_some() && is_coulomb() {
             return Err(Failure::Usage(format!(
                 "{} is 1/r, which has no value at distance 0: no particle acts on itself or on those in its place; leave --coincident out",
                 p2p.name

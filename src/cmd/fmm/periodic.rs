@@ -1,6 +1,6 @@
 //! The options of `pairforge fmm` for periodic boundaries.
 
-use host::data::periodic::Periodic;
+use fmm::data::periodic::Periodic;
 
 #[derive(clap::Args)]
 pub struct PeriodicArgs {

@@ -13,20 +13,20 @@ use crate::cmd::lanes::{Share, each};
 use crate::failure::Failure;
 use crate::files::Files;
 use crate::{output, source};
+use fmm::data::input::Input;
+use fmm::octree::stats::{Pairs, PerKernel, Seconds, Stats};
+use fmm::octree::{FmmError, Plan};
+use fmm::shown::shown;
 use hdl::board::{BOARDS, Board, board, gigabit};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Config, usual};
 use hdl::serial::kernel_hash;
-use host::data::input::Input;
-use host::driver::StreamBackend;
-use host::fmm::offload;
-use host::fmm::offload::Pipelines;
-use host::fmm::stats::{Pairs, PerKernel, Seconds, Stats};
-use host::fmm::{FmmError, Plan};
-use host::job::Backend;
-use host::predict::{self, LinkUse, Setup};
 use pg2::graph::Graph;
-use pg2::report::shown::shown;
+use pipelines::driver::StreamBackend;
+use pipelines::job::Backend;
+use pipelines::octree::offload;
+use pipelines::octree::offload::Pipelines;
+use pipelines::predict::{self, LinkUse, Setup};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -261,13 +261,13 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
         files::save(path, &Input::from(particles.clone()).columns())?;
     }
     let plan = |leaf: usize| {
-        let options = host::fmm::FmmOptions { leaf, ..options(args, false) };
+        let options = fmm::octree::FmmOptions { leaf, ..options(args, false) };
         Plan::new(particles.columns(), &options).map_err(failure)
     };
     let ran = |leaf: usize, machine: &Machine| {
         let (mut backend, seen) = machine.backend(&kernels).map_err(failure)?;
         let mut pipelines = Pipelines::new(&mut backend, &kernels.p2p, kernels.m2l.as_ref());
-        let executors: &mut [&mut dyn host::fmm::executor::Executor] = &mut [&mut pipelines];
+        let executors: &mut [&mut dyn fmm::octree::executor::Executor] = &mut [&mut pipelines];
         let stats = plan(leaf)?.solve(&particles.q, executors, &mut |_, _, _| {}).map_err(failure)?.stats;
         Ok(Ran::alone(stats, &kernels, &seen))
     };

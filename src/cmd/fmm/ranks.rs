@@ -5,27 +5,28 @@ use super::same::Content;
 use super::{Args, Chosen, card, check, costs, expected_pairs, failure, files, predict, same, task};
 use crate::failure::Failure;
 use crate::output;
-use host::backends::{BackendOptions, Needs, board};
-use host::data::input::Input;
-use host::data::particles::Field;
-use host::data::problem::{Geometry, Sources};
-use host::fmm::budget::Fields;
-use host::fmm::executor::Executor;
-use host::fmm::gpu::{Gpu, Share};
-use host::fmm::offload::Pipelines;
-use host::fmm::stats::Stats;
-use host::fmm::tune::cost;
-use host::fmm::{FmmError, FmmOptions};
-use host::job::{Backend, BackendError};
-use host::ranks::budget;
-use host::ranks::comm::{Comm, Tag, agree, gather_u64, on_machine};
-use host::ranks::mpi::{self, Mpi};
-use host::ranks::prepare::Slice;
-use host::ranks::report::RanksReport;
-use host::ranks::solve::{Answer, collected, solve};
-use host::ranks::tune::{self, Engine, Tuned};
-use host::ranks::{RankError, threads};
+use fmm::data::input::Input;
+use fmm::data::particles::Field;
+use fmm::data::problem::{Geometry, Sources};
+use fmm::octree::budget::Fields;
+use fmm::octree::executor::Executor;
+use fmm::octree::stats::Stats;
+use fmm::octree::tune::cost;
+use fmm::octree::{FmmError, FmmOptions};
+use gpu::octree::{Gpu, Share};
+use pairforge::backends::{BackendOptions, Needs, board};
 use pg2::graph::Graph;
+use pipelines::job::{Backend, BackendError};
+use pipelines::octree::kernel::of_graph;
+use pipelines::octree::offload::Pipelines;
+use ranks::budget;
+use ranks::comm::{Comm, Tag, agree, gather_u64, on_machine};
+use ranks::mpi::{self, Mpi};
+use ranks::prepare::Slice;
+use ranks::report::RanksReport;
+use ranks::solve::{Answer, collected, solve};
+use ranks::tune::{self, Engine, Tuned};
+use ranks::{RankError, threads};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -374,7 +375,7 @@ impl Task<'_> {
         let (hessian, options, costs) = (job.args.hessian, &self.options, &job.known.costs);
         let own = self.whole(input);
         agree(comm, own.check_budget().map_err(of_rank))?;
-        let (kernel, p2p) = (own.expanded(), options.precision);
+        let (kernel, p2p) = (own.expanded().map(of_graph), options.precision);
         let slice = Slice { geometry, sets: sets.collect(), hessian, options, costs, kernel, p2p };
         let on_cards = gpu.as_mut().filter(|_| job.chosen.whole && self.n > 0);
         let on_cards = on_cards.map(|gpu| card::run_on_ranks(comm, gpu, job.args, &slice)).transpose()?;
@@ -398,7 +399,7 @@ impl Task<'_> {
         };
         let first = whole.filter(|_| comm.rank() == 0).map(|input| self.whole(input));
         let problem = first.as_ref().map(task::Task::problem);
-        let engine = Engine { p2p: job.p2p(), executors: &mut executors };
+        let engine = Engine { p2p: job.p2p().map(of_graph), executors: &mut executors };
         let (options, found) = tune::within(comm, wanted, problem.as_ref(), &slice, engine)?;
         let split = self.split(comm, &slice.with(&options), &mut executors)?;
         Ok(found.map(|Tuned { fields, answer: Answer { stats, report, .. }, errors }| {
@@ -415,7 +416,7 @@ impl Task<'_> {
         executors: &mut [&mut dyn Executor],
     ) -> Result<Option<Fields>, RankError> {
         match self.job.args.budget {
-            true => budget::fields(comm, slice, self.job.p2p(), executors),
+            true => budget::fields(comm, slice, self.job.p2p().map(of_graph), executors),
             false => Ok(None),
         }
     }
@@ -451,7 +452,7 @@ pub fn table(r: &RanksReport) -> String {
         let (slowest, mean) = (s.slowest, s.mean);
         out += &format!("{:<10} {slowest:>10.4} {mean:>10.4} {:>9.1}%\n", s.stage, 100.0 * s.imbalance);
     }
-    let sum = |of: fn(&host::ranks::report::RankCount) -> u64| r.counts.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&ranks::report::RankCount) -> u64| r.counts.iter().map(of).sum::<u64>();
     out += &format!("\nwork by the model of costs: imbalance {:.1}%\n", 100.0 * r.imbalance);
     // Where cards run all stages, boxes have no types.
     let has_boxes = r.counts.iter().any(|c| c.domestic + c.root + c.other > 0);

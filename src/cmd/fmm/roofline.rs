@@ -2,8 +2,8 @@
 
 use super::engine::EngineArgs;
 use crate::failure::Failure;
-use host::predict::roofline::{self, CARDS, Kernel, Lanes, Prediction, Work};
 use pg2::graph::Graph;
+use pipelines::predict::roofline::{self, CARDS, Kernel, Lanes, Prediction, Work};
 
 /// A row as shown.
 pub struct Row {

@@ -4,12 +4,12 @@
 
 use super::ranks::{agreed, told};
 use crate::failure::Failure;
+use fmm::data::input::Input;
+use fmm::data::problem::Geometry;
+use fmm::shown;
 use hdl::hash::fnv;
-use host::data::input::Input;
-use host::data::problem::Geometry;
-use host::ranks::comm::{Comm, gather_u64};
 use pg2::graph::Graph;
-use pg2::report::shown;
+use ranks::comm::{Comm, gather_u64};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 use super::page::{self, Page, Part, Row, or_dash, seconds};
 use super::roofline;
 use crate::failure::Failure;
-use host::fmm::budget::{Budget, Cause, Parts};
-use host::fmm::stats::{LeafBy, Reference, Stats};
+use fmm::octree::budget::{Budget, Cause, Parts};
+use fmm::octree::stats::{LeafBy, Reference, Stats};
 
 /// The stages in the order of the algorithm.
 fn rows(s: &Stats) -> Vec<Row> {

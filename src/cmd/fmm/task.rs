@@ -3,19 +3,21 @@
 use super::{Args, costs, failure, on_a_thread};
 use crate::failure::Failure;
 use crate::progress::{Stages, Steps};
-use host::data::Force;
-use host::data::input::Input;
-use host::data::particles::Field;
-use host::data::problem::Sources;
-use host::direct::error::{self, Errors};
-use host::direct::summation::Direct;
-use host::expansion::basis::Basis;
-use host::fmm::budget::{self, Budget, Fields, Run, Seen};
-use host::fmm::executor::{Executor, Progress};
-use host::fmm::gpu::whole::Answer;
-use host::fmm::stats::{LeafBy, Reference, Stats};
-use host::fmm::{FmmOptions, Plan, Solutions, bind, offload, tune};
+use fmm::data::Force;
+use fmm::data::input::Input;
+use fmm::data::particles::Field;
+use fmm::data::problem::Sources;
+use fmm::direct::error::{self, Errors};
+use fmm::direct::summation::Direct;
+use fmm::expansion::basis::Basis;
+use fmm::octree::budget::{self, Budget, Fields, Run, Seen};
+use fmm::octree::executor::{Executor, Progress};
+use fmm::octree::stats::{LeafBy, Reference, Stats};
+use fmm::octree::{FmmOptions, Plan, Solutions, tune};
+use gpu::octree::whole::Answer;
 use pg2::graph::Graph;
+use pipelines::octree::kernel::of_graph;
+use pipelines::octree::{bind, offload};
 
 /// Targets that `--budget` compares without `--check`.
 const SAMPLES: usize = 1000;
@@ -78,7 +80,7 @@ impl Task<'_> {
         }
         let expanded = self.expanded();
         progress(if expanded.is_some() { "tree, lists and the kernel's tables" } else { "tree and lists" }, 0, 0);
-        let plan = Plan::for_kernel(self.input.geometry(), self.options, expanded).map_err(failure)?;
+        let plan = Plan::for_kernel(self.input.geometry(), self.options, expanded.map(of_graph)).map_err(failure)?;
         let found = plan.solve_all(&self.input.sources(), self.args.hessian, executors, progress).map_err(failure)?;
         Ok((plan, found))
     }
@@ -120,7 +122,8 @@ impl Task<'_> {
     /// A plan for what [`Task::complete`] and [`Task::split`] sum, where they need one.
     pub fn plan_of_sums(&self) -> Result<Option<Plan>, Failure> {
         let kernel = self.meant().filter(|_| self.samples().is_some());
-        let plan = |graph| Plan::for_kernel(self.input.geometry(), self.options, Some(graph)).map_err(failure);
+        let plan =
+            |graph| Plan::for_kernel(self.input.geometry(), self.options, Some(of_graph(graph))).map_err(failure);
         kernel.map(plan).transpose()
     }
 
@@ -165,8 +168,8 @@ impl Task<'_> {
             geometry: self.input.geometry(),
             sets: self.input.sources(),
             hessian: args.hessian,
-            p2p: self.expanded(),
-            near: self.p2p,
+            p2p: self.expanded().map(of_graph),
+            near: self.p2p.map(of_graph),
             seed: args.seed,
             is_promise: true,
             free,
@@ -215,7 +218,12 @@ impl Task<'_> {
         executors: &mut [&mut dyn Executor],
         progress: &mut Progress,
     ) -> Result<Budget, Failure> {
-        let run = Run { plan, geometry: self.input.geometry(), sources: self.input.sources()[0], p2p: self.p2p };
+        let run = Run {
+            plan,
+            geometry: self.input.geometry(),
+            sources: self.input.sources()[0],
+            p2p: self.p2p.map(of_graph),
+        };
         let fields = budget::fields(&run, executors, progress).map_err(failure)?;
         self.split(Some(plan), field, &fields)
     }

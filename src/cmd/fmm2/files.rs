@@ -6,12 +6,12 @@ use super::{Args, BYTES_A_POINT, ChargeArg, DistArg, KernelArg, table};
 use crate::failure::Failure;
 use crate::files::{self, Files};
 use crate::{input, memory, output};
-use host::data::npy;
-use host::data::plane::{self, Distribution, Points};
-use host::data::random::Charge;
-use host::fmm::MOST_PARTICLES;
-use host::plane::Solution;
-use host::plane::stats::Stats;
+use fmm::data::npy;
+use fmm::data::plane::{self, Distribution, Points};
+use fmm::data::random::Charge;
+use fmm::octree::MOST_PARTICLES;
+use fmm::plane::Solution;
+use fmm::plane::stats::Stats;
 use pg2::graph::Graph;
 
 impl Args {

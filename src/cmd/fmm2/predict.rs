@@ -6,11 +6,11 @@ use super::super::fmm::kernels::Kernels;
 use super::super::fmm::predict::{Asked, Machine, Ran, Wanted, fill};
 use super::{Args, files, sets};
 use crate::failure::Failure;
-use host::fmm::FmmError;
-use host::plane::offload::Pipelines;
-use host::plane::stats::Stats;
-use host::plane::{Geometry, Options, Plan, Solution, Strengths};
+use fmm::octree::FmmError;
+use fmm::plane::stats::Stats;
+use fmm::plane::{Geometry, Options, Plan, Solution, Strengths};
 use pg2::graph::Graph;
+use pipelines::plane::offload::Pipelines;
 
 /// Predicts the leaf size that was asked for and those around the best.
 pub fn run(args: &Args, name: &str, options: &Options, p2p: Graph) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 use super::super::fmm::page::{self, Page, Row};
 use super::super::fmm::roofline;
 use crate::failure::Failure;
-use host::plane::stats::Stats;
+use fmm::plane::stats::Stats;
 
 /// The stages in the order of the algorithm.
 fn rows(s: &Stats) -> Vec<Row> {

@@ -1,10 +1,10 @@
 //! Which flags a run raised: on how many targets, of which outputs, and at which lines they can arise.
 
 use crate::source::Kernel;
+use fmm::shown::escaped;
 use hdl::Flags;
 use pg2::graph::Graph;
 use pg2::report::origins::{Origin, origins};
-use pg2::report::shown::escaped;
 use serde::Serialize;
 
 /// A flag that was raised, in the keys that README.md names.

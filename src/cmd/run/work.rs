@@ -3,11 +3,11 @@
 use crate::csv::{self, Column};
 use crate::failure::Failure;
 use crate::files::Files;
+use fmm::shown;
 use hdl::{Flags, Format};
-use host::cells::{self, Reach, Report};
-use host::job::{Backend, Job, Run, SourceRange, Table};
 use pg2::graph::Graph;
-use pg2::report::shown;
+use pipelines::cells::{self, Reach, Report};
+use pipelines::job::{Backend, Job, Run, SourceRange, Table};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 

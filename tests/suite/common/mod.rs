@@ -6,7 +6,7 @@ pub mod network;
 #[cfg(unix)]
 pub mod simulated;
 
-use host::backends::{BACKENDS, Entry, Needs};
+use pairforge::backends::{BACKENDS, Entry, Needs};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -154,7 +154,7 @@ pub fn backends() -> Vec<&'static Entry> {
 
 /// Whether there is the GPU that a backend needs. No machine must have one, so that REQUIRE_TOOLS does not ask for it.
 pub fn has_gpu(entry: &Entry) -> bool {
-    let found = entry.gpu().is_some_and(|found| found.is_ok());
+    let found = pairforge::backends::gpu_of(entry).is_some_and(|found| found.is_ok());
     if !found {
         eprintln!("skipped on {}: GPU not found", entry.name);
     }

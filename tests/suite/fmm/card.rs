@@ -3,7 +3,7 @@
 use super::ranks::{launched, mpi};
 use super::{numbers, run, stats};
 use crate::common::{Place, has_gpu};
-use host::backends::BACKENDS;
+use pairforge::backends::BACKENDS;
 
 #[test]
 fn translations_on_a_gpu_are_for_what_it_runs() {

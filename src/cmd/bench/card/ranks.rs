@@ -6,13 +6,13 @@ use crate::cmd::fmm::{agreed, of_rank, told};
 use crate::failure::Failure;
 use crate::output::{self, say};
 use crate::source;
-use host::expansion::basis::Basis;
-use host::fmm::gpu::{Gpu, Share};
-use host::fmm::{FmmOptions, Precision};
-use host::ranks::RankError;
-use host::ranks::cards::{self, TimedRun};
-use host::ranks::comm::{Comm, agree, on_machine};
-use host::ranks::mpi::Mpi;
+use fmm::expansion::basis::Basis;
+use fmm::octree::{FmmOptions, Precision};
+use gpu::octree::{Gpu, Share};
+use ranks::RankError;
+use ranks::cards::{self, TimedRun};
+use ranks::comm::{Comm, agree, on_machine};
+use ranks::mpi::Mpi;
 use serde::Serialize;
 
 #[derive(Serialize)]

@@ -4,13 +4,13 @@ use super::{ALL, Bench, FMM, Figure, ISSUED, LEAF, Problem, failure, mode, sorte
 use crate::failure::Failure;
 use crate::output::say;
 use crate::source;
-use host::cuda::p2p::{Layout, Number, Prepared};
-use host::data::particles::Particles;
-use host::predict::roofline::{HANEY, Work, haney};
-use host::tree::Tree;
-use host::tree::charges::Charges;
+use fmm::data::particles::Particles;
+use fmm::tree::Tree;
+use fmm::tree::charges::Charges;
+use gpu::cuda::p2p::{Layout, Number, Prepared};
 use pg2::backend::cuda::p2p::{Names, Real, Shape, module};
 use pg2::graph::Graph;
+use pipelines::predict::roofline::{HANEY, Work, haney};
 use serde::Serialize;
 use std::time::Instant;
 

@@ -1,12 +1,12 @@
 //! Particles, and what the CPU gives for them in f64.
 
-use host::cuda::p2p::{Layout, Number, Sums};
-use host::data::Force;
-use host::data::random::{self, Charge, Distribution};
-use host::direct::p2p::{Near, Out};
-use host::tree::Tree;
-use host::tree::charges::Charges;
-use host::tree::lists::{self, ListOptions, Lists, near2};
+use fmm::data::Force;
+use fmm::data::random::{self, Charge, Distribution};
+use fmm::direct::p2p::{Near, Out};
+use fmm::tree::Tree;
+use fmm::tree::charges::Charges;
+use fmm::tree::lists::{self, ListOptions, Lists, near2};
+use gpu::cuda::p2p::{Layout, Number, Sums};
 
 pub struct Problem {
     pub tree: Tree,

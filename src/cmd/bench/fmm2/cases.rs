@@ -2,7 +2,7 @@
 
 use super::measured::{Case, What};
 use super::points::Spread;
-use host::plane::mesh;
+use fmm::plane::mesh;
 
 /// The paper's order and its points a box on the GPU.
 pub const ORDER: usize = 17;

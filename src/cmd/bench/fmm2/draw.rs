@@ -4,8 +4,8 @@ use super::cases::{LEAF, LEAVES};
 use super::measured::{Measured, Row, Side, What};
 use super::{paper, table};
 use crate::chart::{Across, Axis, BESIDE, Bars, Chart, Rule, Series, Style, Unit};
-use host::cuda::plane::STAGES;
-use host::plane::mesh;
+use fmm::plane::mesh;
+use gpu::cuda::plane::STAGES;
 
 /// A figure's name, its picture and its numbers.
 pub struct Figure {

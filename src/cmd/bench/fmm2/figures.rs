@@ -10,8 +10,8 @@ use crate::cmd::count::within_u32;
 use crate::failure::Failure;
 use crate::files::Files;
 use crate::output::{Tree, say};
-use host::cuda::{compile, device};
-use host::plane::gpu::Gpu;
+use gpu::cuda::{compile, device};
+use gpu::plane::Gpu;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]

@@ -5,10 +5,10 @@ use super::measured::{Case, Row, Side, What, rounded};
 use super::points::{Points, Reference, Spread};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use host::cuda::plane::STAGES;
-use host::fmm::{FmmError, tune};
-use host::plane::gpu::Gpu;
-use host::plane::{Columns, Field, Options, Plan, Strengths, mesh};
+use fmm::octree::{FmmError, tune};
+use fmm::plane::{Columns, Field, Options, Plan, Strengths, mesh};
+use gpu::cuda::plane::STAGES;
+use gpu::plane::Gpu;
 
 /// The relative L2 error that is let through from the paper's order on, below it, and of direct sums.
 const BOUNDS: [f64; 3] = [1e-5, 1.0, 1e-10];

@@ -2,7 +2,7 @@
 
 use super::points::Spread;
 use crate::failure::Failure;
-use host::cuda::plane::STAGES;
+use gpu::cuda::plane::STAGES;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

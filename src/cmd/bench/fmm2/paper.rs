@@ -3,7 +3,7 @@
 
 use super::draw::{best_leaf, break_even, largest, speed_up};
 use super::measured::{Measured, Row, Side, What};
-use host::cuda::plane::STAGES;
+use gpu::cuda::plane::STAGES;
 
 /// Table 1: percents of the total time on the paper's GPU, copies included. Those below 1 are absent.
 pub const SHARES: [(&str, Option<f64>); 9] = [

@@ -1,8 +1,8 @@
 //! Random points of a plane with complex strengths, and direct sums at some of them.
 
-use host::data::random::Random;
-use host::plane::direct::Direct;
-use host::plane::{Columns, Field, Kernel, Strengths};
+use fmm::data::random::Random;
+use fmm::plane::direct::Direct;
+use fmm::plane::{Columns, Field, Kernel, Strengths};
 use serde::{Deserialize, Serialize};
 
 /// Targets that are compared with direct sums at most, and pairs of these sums.

@@ -3,7 +3,7 @@
 use super::draw::compared;
 use super::measured::{Measured, Row, Side, What, rounded};
 use super::paper;
-use host::cuda::plane::STAGES;
+use gpu::cuda::plane::STAGES;
 use std::fmt::Write;
 
 /// A number, or nothing.

@@ -5,13 +5,14 @@ use super::{Machine, Wanted, hashed};
 use crate::failure::Failure;
 use crate::{input, output, source};
 use flow::summary::Summary;
+use fmm::octree::FmmOptions;
+use fmm::shown::shown;
 use hdl::board::Board;
 use hdl::engine::Config;
-use host::fmm::{FmmOptions, offload};
-use host::predict::Setup;
 use pg2::graph::Graph;
 use pg2::kernels;
-use pg2::report::shown::shown;
+use pipelines::octree::offload;
+use pipelines::predict::Setup;
 use std::path::{Path, PathBuf};
 
 /// What `synth` says of a bitstream, with the clock that it runs at and the file.

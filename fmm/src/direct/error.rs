@@ -1,0 +1,348 @@
+//! How far an FMM is from direct summation (RULES H10).
+
+use crate::arith::scale::{exponent, ldexp};
+use crate::data::Force;
+use crate::data::particles::{Field, Particles};
+use crate::data::periodic::Periodic;
+use crate::data::problem::Geometry;
+use crate::data::random::Random;
+use crate::direct::ewald;
+use crate::direct::summation::{self, Direct};
+use crate::parallel::prelude::*;
+use crate::tree::boxmap::BoxMap;
+use serde::Serialize;
+
+/// Errors over sampled targets; those of the gradient are absent when only the potential was computed.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Errors {
+    pub samples: usize,
+    pub potential_rel_l2: f64,
+    pub gradient_rel_l2: Option<f64>,
+    pub gradient_median: Option<f64>,
+    pub gradient_p99: Option<f64>,
+    /// Absent unless second derivatives were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hessian_rel_l2: Option<f64>,
+    /// Whether the true gradients are nothing but rounding; errors of gradients are then relative to the potential over the edge
+    /// of the box.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub gradient_vanishes: bool,
+    /// Whether the true potentials, or gradients, are 0 and results are not; these errors are then relative to what was found: 1.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reference_vanishes: bool,
+}
+
+/// Gradients vanish if they are less than this part of the potential over the edge of the box. What is left of sums that cancel, as in
+/// a crystal, is a thousandth of it or less.
+const VANISHING: f64 = 1e-8;
+
+/// `min(k, n)` distinct targets from the second stream of the seed alone, ascending.
+pub fn sample(n: usize, k: usize, seed: u64) -> Vec<usize> {
+    draw(n, k, &mut Random::second_stream(seed))
+}
+
+/// `min(k, n)` distinct targets, ascending.
+pub fn draw(n: usize, k: usize, random: &mut Random) -> Vec<usize> {
+    let k = k.min(n);
+    // The first k places of a Fisher-Yates shuffle.
+    let mut all: Vec<usize> = (0..n).collect();
+    for place in 0..k {
+        let other = place + (random.unit() * (n - place) as f64) as usize;
+        all.swap(place, other);
+    }
+    all.truncate(k);
+    all.sort_unstable();
+    all
+}
+
+/// What is right at some targets: by direct summation, or by Ewald sums with periodic boundaries.
+pub fn reference(particles: &Particles, targets: &[usize], eps: f64, periodic: Option<&Periodic>) -> Vec<Force> {
+    match periodic {
+        None => summation::reference(particles, targets, eps),
+        Some(periodic) => ewald::reference(particles, targets, eps, periodic),
+    }
+}
+
+/// Compares `field` with direct summation at `min(k, n)` targets.
+pub fn measure(particles: &Particles, field: &Field, k: usize, seed: u64, eps: f64) -> Errors {
+    let targets = sample(particles.len(), k, seed);
+    compare(field, &targets, &summation::reference(particles, &targets, eps), edge(particles.columns(), None))
+}
+
+/// The edge of the box of all points, or the period.
+pub fn edge<'a>(geometry: impl Into<Geometry<'a>>, periodic: Option<&Periodic>) -> f64 {
+    let Geometry { sources, targets } = geometry.into();
+    BoxMap::around(BoxMap::ends(&[sources, targets.unwrap_or(sources)]), periodic).edge()
+}
+
+/// Compares `field`, its Hessian included where it has one, with direct summation, or with Ewald sums, at `min(k, n)` targets.
+pub fn measure_all(direct: &Direct, periodic: Option<&Periodic>, field: &Field, k: usize, seed: u64) -> Errors {
+    let targets = sample(direct.targets()[0].len(), k, seed);
+    let reference = reference_of(direct, &targets, periodic);
+    let forces: Vec<Force> = reference.iter().map(|all| [all[0], all[1], all[2], all[3]]).collect();
+    let edge = edge(direct.geometry, periodic);
+    let mut errors = compare(field, &targets, &forces, edge);
+    if let Some(hessian) = &field.hessian {
+        let seconds: Vec<[f64; 6]> = reference.iter().map(|all| std::array::from_fn(|a| all[a + 4])).collect();
+        errors.hessian_rel_l2 = Some(of_hessians(hessian, &targets, &seconds));
+    }
+    errors
+}
+
+/// Reference at some targets, second derivatives included where they are wanted.
+pub fn reference_of(direct: &Direct, targets: &[usize], periodic: Option<&Periodic>) -> Vec<[f64; 10]> {
+    match periodic {
+        None => direct.at(targets),
+        Some(periodic) => ewald::reference_of(direct, targets, periodic),
+    }
+}
+
+/// The relative L2 error of second derivatives at some targets.
+pub fn of_hessians(hessian: &[Vec<f64>; 6], targets: &[usize], reference: &[[f64; 6]]) -> f64 {
+    let both = |(t, all): (&usize, &[f64; 6])| (hessian.iter().map(|h| h[*t]).collect(), all.to_vec());
+    relative_l2(&targets.iter().zip(reference).map(both).collect::<Vec<_>>())
+}
+
+/// What errors of gradients are relative to where the gradients vanish: the potential over the edge of the box.
+pub fn in_place_of_gradients(reference: &[Force], edge: f64) -> Option<f64> {
+    let gradients: Vec<f64> = reference.iter().flat_map(|f| f[1..].to_vec()).collect();
+    let potentials: Vec<f64> = reference.iter().map(|f| f[0]).collect();
+    let most = largest(&potentials, &[]);
+    // Of points in one place nothing has a length.
+    let has_unit = edge > 0.0 && most > 0.0;
+    let vanishes = has_unit && relative(&gradients, &potentials) * edge < VANISHING;
+    vanishes.then(|| {
+        let e = exponent(most);
+        let squares: f64 = potentials.iter().map(|p| ldexp(*p, -e).powi(2)).sum();
+        ldexp((squares / potentials.len() as f64).sqrt() / edge, e)
+    })
+}
+
+/// Compares `field` at some targets with what is right there. The particles' box, or the period, has this edge.
+pub fn compare(field: &Field, targets: &[usize], reference: &[Force], edge: f64) -> Errors {
+    let pairs = || targets.iter().copied().zip(reference);
+    let potential = pairs().map(|(t, f)| (vec![field.potential[t]], vec![f[0]])).collect::<Vec<_>>();
+    let mut errors = Errors {
+        samples: targets.len(),
+        potential_rel_l2: relative_l2(&potential),
+        gradient_rel_l2: None,
+        gradient_median: None,
+        gradient_p99: None,
+        hessian_rel_l2: None,
+        gradient_vanishes: false,
+        reference_vanishes: is_beside_nothing(norms_of_all(&potential)),
+    };
+    if let Some(gradient) = &field.gradient {
+        let both = |(t, f): (usize, &[f64; 4])| (gradient.iter().map(|g| g[t]).collect(), f[1..].to_vec());
+        let both: Vec<(Vec<f64>, Vec<f64>)> = pairs().map(both).collect();
+        let instead = in_place_of_gradients(reference, edge);
+        let (mut each, all) = match instead {
+            Some(size) => parts_of(size, &both),
+            None => (parts_of_own(&both), relative_l2(&both)),
+        };
+        errors.reference_vanishes |= instead.is_none() && is_beside_nothing(norms_of_all(&both));
+        each.sort_unstable_by(f64::total_cmp);
+        errors.gradient_rel_l2 = Some(all);
+        errors.gradient_median = Some(percentile(&each, 0.5));
+        errors.gradient_p99 = Some(percentile(&each, 0.99));
+        errors.gradient_vanishes = instead.is_some();
+    }
+    errors
+}
+
+/// |found - wanted| / |wanted| of each target.
+fn parts_of_own(both: &[(Vec<f64>, Vec<f64>)]) -> Vec<f64> {
+    let norms: Vec<(f64, f64)> =
+        both.iter().map(|(found, wanted)| norms(found, wanted, largest(found, wanted))).collect();
+    // Where nothing is the truth, an error is not a part of it, unless it is so everywhere.
+    let is_nothing = norms.iter().all(|norms| is_beside_nothing(*norms));
+    let has_part = |norms: &&(f64, f64)| is_nothing || !is_beside_nothing(**norms);
+    norms.iter().filter(has_part).map(|(off, size)| ratio(*off, *size)).collect()
+}
+
+/// |found - wanted| of each target and of all as parts of a size that all have.
+fn parts_of(size: f64, both: &[(Vec<f64>, Vec<f64>)]) -> (Vec<f64>, f64) {
+    let off =
+        |(found, wanted): &(Vec<f64>, Vec<f64>)| -> Vec<f64> { found.iter().zip(wanted).map(|(f, w)| f - w).collect() };
+    let each = both.iter().map(|both| relative(&off(both), &[size])).collect();
+    let all: Vec<f64> = both.iter().flat_map(off).collect();
+    (each, relative(&all, &vec![size; both.len()]))
+}
+
+/// The gradient of a field at a target, or its potential where there is no gradient.
+fn vector(field: &Field, target: usize) -> [f64; 3] {
+    match &field.gradient {
+        Some(g) => [g[0][target], g[1][target], g[2][target]],
+        None => [field.potential[target], 0.0, 0.0],
+    }
+}
+
+/// The largest magnitude among the components of the gradient, or of the potential where there is no gradient.
+pub fn unit(field: &Field) -> f64 {
+    let columns = match &field.gradient {
+        Some(gradient) => gradient.each_ref().map(|g| &g[..]),
+        None => [&field.potential[..], &[], &[]],
+    };
+    columns.into_iter().map(|column| largest(column, &[])).fold(0.0, f64::max)
+}
+
+/// The length of the gradient (the size of the potential, where there is no gradient) at every target, in units of about `unit`.
+pub fn lengths(field: &Field, unit: f64) -> Vec<f64> {
+    let length = |k: usize| apart(&[0.0; 3], &vector(field, k), unit);
+    (0..field.potential.len()).into_par_iter().map(length).collect()
+}
+
+/// That of its error at some targets, given what is right there.
+pub fn lengths_off(field: &Field, targets: &[usize], reference: &[Force], unit: f64) -> Vec<f64> {
+    let right = |f: &Force| if field.gradient.is_some() { [f[1], f[2], f[3]] } else { [f[0], 0.0, 0.0] };
+    targets.iter().zip(reference).map(|(t, f)| apart(&vector(field, *t), &right(f), unit)).collect()
+}
+
+/// That of the difference of two fields at every target.
+pub fn lengths_between(one: &Field, other: &Field, unit: f64) -> Vec<f64> {
+    let length = |k: usize| apart(&vector(one, k), &vector(other, k), unit);
+    (0..one.potential.len()).into_par_iter().map(length).collect()
+}
+
+/// The length of `found - wanted` in units of about `unit`, where these may be far smaller than that.
+fn apart(found: &[f64; 3], wanted: &[f64; 3], unit: f64) -> f64 {
+    let own = largest(found, wanted);
+    if own == 0.0 { 0.0 } else { ldexp(norms(found, wanted, own).0, exponent(own) - exponent(unit)) }
+}
+
+/// |off| / |size| of vectors with these components, none of whose squares need fit in f64.
+pub fn relative(off: &[f64], size: &[f64]) -> f64 {
+    let length = |parts: &[f64]| {
+        let e = exponent(largest(parts, &[]));
+        (parts.iter().map(|x| ldexp(*x, -e).powi(2)).sum::<f64>().sqrt(), e)
+    };
+    let ((off, of_off), (size, of_size)) = (length(off), length(size));
+    if off == 0.0 { 0.0 } else { ldexp(off / size, of_off - of_size) }
+}
+
+/// The largest magnitude among both.
+fn largest(found: &[f64], wanted: &[f64]) -> f64 {
+    found.iter().chain(wanted).fold(0.0, |a: f64, x| a.max(x.abs()))
+}
+
+/// The lengths of `found - wanted` and of `wanted`, in units of about `unit`: neither a difference nor a square leaves the
+/// range of f64.
+fn norms(found: &[f64], wanted: &[f64], unit: f64) -> (f64, f64) {
+    let e = exponent(unit);
+    let length = |x: &mut dyn Iterator<Item = f64>| x.map(|x| x * x).sum::<f64>().sqrt();
+    let off = &mut found.iter().zip(wanted).map(|(f, w)| ldexp(*f, -e) - ldexp(*w, -e));
+    (length(off), length(&mut wanted.iter().map(|w| ldexp(*w, -e))))
+}
+
+/// |found - wanted| / |wanted| over all targets.
+fn relative_l2(both: &[(Vec<f64>, Vec<f64>)]) -> f64 {
+    let (off, size) = norms_of_all(both);
+    ratio(off, size)
+}
+
+/// |found - wanted| and |wanted| over all targets, in one unit.
+fn norms_of_all(both: &[(Vec<f64>, Vec<f64>)]) -> (f64, f64) {
+    let unit = both.iter().fold(0.0, |a: f64, (found, wanted)| a.max(largest(found, wanted)));
+    let norms: Vec<(f64, f64)> = both.iter().map(|(found, wanted)| norms(found, wanted, unit)).collect();
+    let sum = |pick: fn(&(f64, f64)) -> f64| norms.iter().map(|n| pick(n).powi(2)).sum::<f64>().sqrt();
+    (sum(|n| n.0), sum(|n| n.1))
+}
+
+/// Whether there is an error of a truth that is nothing, or so small beside it that f64 does not hold the quotient.
+pub fn is_beside_nothing((off, size): (f64, f64)) -> bool {
+    off != 0.0 && !(off / size).is_finite()
+}
+
+/// 0 where there is no error, even of nothing. Beside a truth that is nothing, an error is all of what was found.
+pub fn ratio(off: f64, size: f64) -> f64 {
+    match () {
+        _ if off == 0.0 => 0.0,
+        _ if is_beside_nothing((off, size)) => 1.0,
+        _ => off / size,
+    }
+}
+
+/// The smallest value that at least `part` of the sorted values do not exceed.
+fn percentile(sorted: &[f64], part: f64) -> f64 {
+    let rank = (part * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::random::{Charge, Distribution, generate};
+
+    #[test]
+    fn samples_are_distinct_and_depend_on_the_seed_alone() {
+        let s = sample(100, 30, 4);
+        assert_eq!(s, sample(100, 30, 4));
+        assert_ne!(s, sample(100, 30, 5));
+        assert!(s.windows(2).all(|w| w[0] < w[1]) && s.len() == 30);
+        assert_eq!(sample(5, 30, 4), [0, 1, 2, 3, 4]);
+        assert!(sample(0, 30, 4).is_empty());
+    }
+
+    #[test]
+    fn a_known_error_is_measured() {
+        let p = generate(50, Distribution::Uniform, Charge::Positive, 1);
+        let all: Vec<usize> = (0..50).collect();
+        let exact = summation::reference(&p, &all, 0.0);
+        let mut field = Field {
+            potential: exact.iter().map(|f| f[0] * 1.01).collect(),
+            gradient: Some([1, 2, 3].map(|a| exact.iter().map(|f| f[a] * 1.02).collect())),
+            hessian: None,
+        };
+        let e = measure(&p, &field, 50, 1, 0.0);
+        assert!((e.potential_rel_l2 - 0.01).abs() < 1e-12);
+        for g in [e.gradient_rel_l2, e.gradient_median, e.gradient_p99] {
+            assert!((g.expect("a gradient") - 0.02).abs() < 1e-12);
+        }
+        field.gradient = None;
+        assert_eq!(measure(&p, &field, 10, 1, 0.0).gradient_p99, None);
+    }
+
+    /// A reference of nothing, or of next to nothing, gives numbers, in any unit.
+    #[test]
+    fn errors_beside_a_reference_of_nothing_are_finite() {
+        let field = |x: f64| Field {
+            potential: vec![x; 3],
+            gradient: Some([vec![x; 3], vec![0.0; 3], vec![-x; 3]]),
+            hessian: None,
+        };
+        for (found, right) in [(1.0, 0.0), (1e-300, 0.0), (1e300, 0.0), (1.0, 5e-324), (1e300, 1e-300)] {
+            let e = compare(&field(found), &[0, 1, 2], &[[right, right, 0.0, -right]; 3], 1.0);
+            let all = [Some(e.potential_rel_l2), e.gradient_rel_l2, e.gradient_median, e.gradient_p99];
+            assert!(all.iter().all(|x| *x == Some(1.0)) && e.reference_vanishes, "{found:e} {right:e}: {e:?}");
+        }
+        let e = compare(&field(0.0), &[0, 1, 2], &[[0.0; 4]; 3], 1.0);
+        assert!(e.potential_rel_l2 == 0.0 && e.gradient_rel_l2 == Some(0.0) && !e.reference_vanishes, "{e:?}");
+        // One target without a gradient has no relative error of its own beside others.
+        let right = [1.0, 1.0, 0.0, -1.0];
+        let e = compare(&field(1.0), &[0, 1, 2], &[right, [1.0, 0.0, 0.0, 0.0], right], 1.0);
+        assert!(!e.reference_vanishes && e.gradient_p99 == Some(0.0) && e.gradient_rel_l2 > Some(0.5), "{e:?}");
+    }
+
+    /// Forces of a crystal are 0: what rounding leaves of them is no measure of an error, in any unit of length and charge.
+    #[test]
+    fn errors_of_gradients_that_vanish_are_relative_to_the_potential() {
+        for (edge, unit) in [(1.0, 1.0), (2e-200, 3e-100), (1e300, 1e-5), (1e-9, 1e250)] {
+            let potential = 2.0 * unit;
+            let gradient = |part: f64| part * potential / edge;
+            let reference = [[potential, gradient(1e-15), 0.0, 0.0], [-potential, 0.0, gradient(-3e-13), 0.0]];
+            let found = [vec![gradient(1e-4), 0.0], vec![0.0, 0.0], vec![0.0, gradient(1e-6)]];
+            let field = |g| Field { potential: vec![potential, -potential], gradient: Some(g), hessian: None };
+            let e = compare(&field(found.clone()), &[0, 1], &reference, edge);
+            let [all, p99] = [e.gradient_rel_l2, e.gradient_p99].map(|x| x.expect("a gradient"));
+            assert!(
+                e.gradient_vanishes && (all / 1e-4 - 0.5f64.sqrt()).abs() < 1e-3 && (p99 / 1e-4 - 1.0).abs() < 1e-3
+            );
+            let of_one_place = compare(&field(found.clone()), &[0, 1], &reference, 0.0);
+            assert!(!of_one_place.gradient_vanishes && of_one_place.gradient_rel_l2 > Some(1.0), "{of_one_place:?}");
+            // Gradients of this size are measured as any others.
+            let reference = [[potential, gradient(1e-4), 0.0, 0.0], [-potential, 0.0, 0.0, gradient(1e-7)]];
+            let e = compare(&field(found), &[0, 1], &reference, edge);
+            assert!(!e.gradient_vanishes && e.gradient_rel_l2 < Some(0.01) && e.gradient_p99 > Some(8.0), "{e:?}");
+        }
+    }
+}

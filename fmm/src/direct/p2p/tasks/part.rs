@@ -1,0 +1,120 @@
+//! P2P of a part of a larger problem, to the bits that the whole has: its own leaves, and those of other parts that act on them.
+
+use super::super::mutual::is_large;
+use super::super::{Again, Near, Out};
+use super::{Found, LEAST_PAIRS, Leaves, NONE, Results, TASKS, push, sums, tasks_of};
+use crate::arith::vector::Vectors;
+use crate::parallel::prelude::*;
+use crate::tree::charges::Charges;
+use std::ops::Range;
+
+/// Tasks of a whole problem of which leaves one behind the other are added, as far as they have been cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Cutter {
+    most: u64,
+    task: u32,
+    sum: u64,
+}
+
+impl Cutter {
+    /// For all pairs of the whole.
+    pub fn new(pairs: u64) -> Cutter {
+        Cutter { most: (pairs / TASKS).max(LEAST_PAIRS), task: 0, sum: 0 }
+    }
+
+    /// From what [`Cutter::state`] gave.
+    pub fn resume(pairs: u64, [task, sum]: [u64; 2]) -> Cutter {
+        Cutter { task: task as u32, sum, ..Cutter::new(pairs) }
+    }
+
+    pub fn state(&self) -> [u64; 2] {
+        [self.task as u64, self.sum]
+    }
+
+    /// The task of the next leaf, which has so many pairs.
+    pub fn next(&mut self, pairs: u64) -> u32 {
+        let task = self.task;
+        self.sum += pairs;
+        if self.sum >= self.most {
+            (self.task, self.sum) = (task + 1, 0);
+        }
+        task
+    }
+}
+
+/// What must be known of the whole problem where a tree is a part of it. Leaves stand in the order of the tree's.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// The task of each leaf.
+    pub tasks: Vec<u32>,
+    /// The part's own leaves.
+    pub own: Range<usize>,
+    /// For each leaf and set of charges whether sums can be divided by these, see [`large_charges`]. It is used for leaves of
+    /// other parts.
+    pub large: Vec<bool>,
+}
+
+/// The direct interactions of a part of a larger problem, to the bits that the whole has.
+pub struct InPart<T> {
+    found: Vec<Option<Found<T>>>,
+}
+
+impl<T: Vectors> InPart<T> {
+    /// Those tasks that have no leaf of another part, for which [`Section::large`] need not be known.
+    pub fn inner(near: &Near, section: &Section) -> InPart<T> {
+        let tasks = tasks_of(section);
+        let is_inner = |task: &Range<usize>| section.own.start <= task.start && task.end <= section.own.end;
+        let inner: Vec<Range<usize>> = tasks.iter().filter(|task| is_inner(task)).cloned().collect();
+        let mut done = sums(&Leaves::new::<T>(near, Some(section)), inner).into_iter();
+        InPart { found: tasks.iter().map(|task| if is_inner(task) { done.next() } else { None }).collect() }
+    }
+
+    /// All others; adds the interactions to each `out`, which has room for the particles of other parts too.
+    pub fn finish(self, near: &Near, section: &Section, out: Vec<Out>) -> Vec<Again> {
+        let leaves = Leaves::new::<T>(near, Some(section));
+        let tasks = tasks_of(section).into_iter().zip(&self.found).filter(|(_, found)| found.is_none());
+        let mut rest = sums(&leaves, tasks.map(|(task, _)| task).collect()).into_iter();
+        let found = self.found.into_iter().map(|found| found.or_else(|| rest.next()).expect("one is there for each"));
+        let mut results = Results::new(&leaves, &tasks_of(section), out);
+        results.take(found.collect());
+        results.finish()
+    }
+}
+
+/// For each of a part's own leaves and each set of charges whether sums can be divided by its charges and those that it acts on
+/// behind it.
+pub fn large_charges<T: Vectors>(near: &Near, section: &Section) -> Vec<bool> {
+    let leaves = Leaves::new::<T>(near, Some(section));
+    let one = |place: usize| {
+        let (mut alone, mut mutual) = (Vec::new(), Vec::new());
+        leaves.split(place, &mut alone, &mut mutual);
+        let own = leaves.cell(place);
+        mutual.push((own.first, own.count));
+        let are_large = |charges: &&Charges| {
+            let of = |s: &(u32, u32)| charges.scaled[s.0 as usize..(s.0 + s.1) as usize].iter();
+            mutual.iter().flat_map(of).all(|q| is_large::<T>(*q))
+        };
+        near.charges.iter().map(are_large).collect::<Vec<bool>>()
+    };
+    section.own.clone().into_par_iter().flat_map_iter(one).collect()
+}
+
+impl Leaves<'_> {
+    /// For each leaf of another part the own ones on which it acts in both directions, ascending and merged.
+    pub(super) fn given(&self, section: &Section) -> Vec<Vec<(u32, u32)>> {
+        let mut given = vec![Vec::new(); self.kinds.len()];
+        for place in section.own.clone().filter(|place| self.kinds[*place] != NONE) {
+            let cell = self.cell(place);
+            for (first, count) in self.near.lists.direct(self.near.tree.leaves[place] as usize).own {
+                let mut other = self.of[*first as usize] as usize;
+                while other < section.own.start && self.ends[other] <= first + count {
+                    if self.kinds[other] == self.kinds[place] {
+                        push(&mut given[other], 0, (cell.first, cell.count));
+                    }
+                    other += 1;
+                }
+            }
+        }
+        given
+    }
+}

@@ -1,0 +1,130 @@
+//! What the stages of a run work on, and who runs them.
+
+use super::mesh::Scale;
+use super::shift::LANES;
+use super::{Kernel, Plan, Stage, Work};
+use crate::arith::lanes::Real;
+use crate::arith::scale::exponent;
+use crate::arith::wide::Wide;
+use crate::octree::FmmError;
+use crate::octree::executor::Progress;
+use crate::parallel::prelude::*;
+
+/// Runs some stages. What nobody takes runs on the CPU.
+pub trait Executor {
+    fn name(&self) -> &str;
+
+    /// Whether it runs this stage.
+    fn takes(&self, stage: Stage) -> bool;
+
+    /// Whether its stages leave the CPU free.
+    fn is_device(&self) -> bool {
+        false
+    }
+
+    /// Finds everything that can be wrong with this executor for a plan. It is called before the first stage runs.
+    fn bind(&mut self, plan: &Plan) -> Result<(), FmmError>;
+
+    /// Runs a stage that it takes, for the plan that it is bound to.
+    fn run(&mut self, stage: Stage, state: &mut State, progress: &mut Progress) -> Result<Work, FmmError>;
+}
+
+/// What the sources carry, in the order of the input and the user's units.
+#[derive(Clone, Copy, Debug)]
+pub struct Strengths<'a> {
+    pub re: &'a [f64],
+    /// Zeros where absent. The kernel `log` takes none.
+    pub im: Option<&'a [f64]>,
+}
+
+/// The strengths in the order of the sorted sources, times 2^-exponent, which brings the largest part to (1/2, 1].
+#[derive(Clone, Debug)]
+pub struct Scaled {
+    pub re: Vec<f64>,
+    /// Empty where all are real.
+    pub im: Vec<f64>,
+    pub exponent: i32,
+}
+
+impl Strengths<'_> {
+    /// Sorts and scales.
+    pub fn scaled(&self, order: &[u32]) -> Scaled {
+        let largest = |c: &[f64]| c.par_iter().fold_reduce(|| 0.0, |a: f64, q| a.max(q.abs()), f64::max);
+        let exponent = exponent(largest(self.re).max(self.im.map_or(0.0, largest)));
+        let scale = Scale::new(-exponent);
+        let column = |c: &[f64]| order.par_iter().map(|k| scale.of(c[*k as usize])).collect();
+        Scaled { re: column(self.re), im: self.im.map_or(Vec::new(), column), exponent }
+    }
+}
+
+/// What the stages of a run for one set of strengths work on.
+pub struct State<'a> {
+    pub plan: &'a Plan,
+    pub strengths: &'a Scaled,
+    pub expansions: Expansions,
+    pub sums: Sums,
+    /// What is to be added to the sums at some sorted targets, in the user's units: pairs whose distance f64 does not hold.
+    pub wide: Vec<(usize, [Wide; 3])>,
+}
+
+/// The expansions of all boxes.
+pub enum Expansions {
+    F32(Coefficients<f32>),
+    F64(Coefficients<f64>),
+}
+
+/// One multipole and one local expansion for each box of all levels, [`Coefficients::stride`] numbers each: the real parts of the
+/// coefficients 0 to p, then their imaginary parts.
+///
+/// In a box with the unit of length u ([`super::mesh::Boxes::unit`]) they are a_j / u^j and b_j u^j of (2.2) and (2.3), which do
+/// not leave the range of the format whatever the size of the box. The expansions of the kernel `harmonic` are those of Phi, with
+/// a_0 = 0; those of `log` are of the sum of q_j log(z - z_j), whose real part is the potential.
+///
+/// Behind the last multipole expansion stand zeros, so that whole vectors can be read from any place.
+pub struct Coefficients<T> {
+    pub order: usize,
+    pub multipole: Vec<T>,
+    pub local: Vec<T>,
+}
+
+impl<T: Real> Coefficients<T> {
+    pub fn zeros(boxes: usize, order: usize) -> Coefficients<T> {
+        let zeros = |more: usize| vec![T::default(); boxes * 2 * (order + 1) + more];
+        Coefficients { order, multipole: zeros(LANES), local: zeros(0) }
+    }
+
+    /// Numbers of one expansion.
+    pub fn stride(&self) -> usize {
+        2 * (self.order + 1)
+    }
+}
+
+/// What is summed at each sorted target, in units of the frame and the scaled strengths.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Sums {
+    /// The real and the imaginary part of Phi (`harmonic`), or the gradient of the potential (`log`).
+    pub vector: [Vec<f64>; 2],
+    /// The potential of `log`, where distances are in the user's units; else empty.
+    pub potential: Vec<f64>,
+}
+
+impl Sums {
+    pub fn zeros(targets: usize, kernel: Kernel) -> Sums {
+        let zeros = || vec![0.0; targets];
+        Sums { vector: [zeros(), zeros()], potential: if kernel == Kernel::Log { zeros() } else { Vec::new() } }
+    }
+}
+
+impl Sums {
+    /// The vector's two columns, then the potential, where there is one.
+    pub fn columns(&self) -> impl Iterator<Item = &Vec<f64>> {
+        self.vector.iter().chain(Some(&self.potential).filter(|p| !p.is_empty()))
+    }
+
+    pub fn columns_mut(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
+        self.vector.iter_mut().chain(Some(&mut self.potential).filter(|p| !p.is_empty()))
+    }
+}
+
+/// The result at each target, in the order of the input and the user's units; its columns are those of [`Sums`].
+pub type Field = Sums;

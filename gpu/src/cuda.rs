@@ -1,0 +1,37 @@
+//! CUDA GPUs: finding the card, compiling for it, and running jobs and P2P on it.
+//!
+//! Both libraries, the driver and NVRTC, are looked for at run time, so that nothing of CUDA is needed to build this. Texts come
+//! from [`pg2::backend::cuda`]; what was compiled is [kept](compile::cubin) as simulations are.
+
+pub mod ceiling;
+pub mod compile;
+pub mod device;
+mod nvrtc;
+pub mod p2p;
+pub mod pairs;
+pub mod plane;
+mod staging;
+pub mod whole;
+pub mod window;
+
+use pipelines::job::BackendError;
+
+/// Why something cannot be done on a GPU; the text names what is missing or failed, and a remedy.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CudaError {
+    /// The driver, the card or the compiler is missing or failed.
+    #[error("{0}")]
+    Failed(String),
+    /// The problem does not fit the card.
+    #[error("{0}")]
+    TooLarge(String),
+}
+
+impl From<CudaError> for BackendError {
+    fn from(e: CudaError) -> BackendError {
+        match e {
+            CudaError::Failed(text) => BackendError::Tool(text),
+            CudaError::TooLarge(text) => BackendError::Unsupported(text),
+        }
+    }
+}

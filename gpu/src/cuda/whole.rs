@@ -1,0 +1,336 @@
+//! The whole FMM of 1/r on one or more cards: tree, all translations and P2P, for particles that are sources and targets.
+//!
+//! The tree has one depth for all particles, and no list: which cells meet follows from their coordinates. So it is for
+//! particles that fill their box more or less evenly. A run finds out, counts particles and pairs first, tries deeper trees, and
+//! leaves other problems to the caller ([`Outcome::Unfit`]). Lengths and charges are those of a tree's [`BoxMap`] and charges.
+//!
+//! Every sum of floats has one order, so that a run gives the same bits each time, on any number of cards. Some of the cards may be
+//! those of other processes ([`others`]).
+
+mod ask;
+pub mod card;
+mod depth;
+pub mod links;
+mod made;
+mod memory;
+pub mod others;
+mod run;
+mod split;
+mod stages;
+mod text;
+
+#[cfg(any(test, feature = "on-host"))]
+pub mod on_host;
+
+use super::CudaError;
+use super::device::Device;
+use super::p2p::Number;
+use card::Card;
+use fmm::expansion::solid::dense::Dense;
+use fmm::parallel::prelude::*;
+use fmm::tree::boxmap::BoxMap;
+use memory::{Cells, Particles, Parts, Problem, Tables};
+use others::{Team, bytes_of};
+use pg2::backend::cuda::p2p::{Real, Unfit};
+use pg2::graph::Graph;
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use text::Shape;
+
+pub use depth::{DEEPEST, best_leaf, depth_for};
+pub use memory::{MOST_CARDS, Status};
+pub use text::{Shape as WholeShape, text as text_of};
+
+/// Two cells of one level at integer offset d are near if d.d is below this.
+pub const NEAR2: u64 = 4;
+
+/// The highest order.
+pub const MOST_ORDER: usize = 10;
+
+/// What P2P gives for 1/r: of the potential and of the gradient, with lengths in boxes, and the coordinates of a box.
+#[derive(Clone, Copy, Debug)]
+pub struct Units {
+    pub potential: f64,
+    pub gradient: f64,
+    pub length: f64,
+}
+
+/// The stages in the order in which they run. With several cards, sort has the exchange of particles too, P2M and M2M those of expansions, and
+/// L2P that of results; P2P begins beside M2L and has the seconds from its end on, and L2L beside it has none.
+pub const STAGES: [&str; 8] = ["box", "sort", "P2M", "M2M", "M2L", "L2L", "P2P", "L2P"];
+
+/// What one run did. Results stay on the cards.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub map: BoxMap,
+    /// The power of two that charges were scaled by.
+    pub exponent: i32,
+    pub depth: u32,
+    /// Pairs of P2P, each target's own place included.
+    pub pairs: u64,
+    pub status: Status,
+    /// Seconds of each of [`STAGES`] on the card of this process that took longest, of all from the first kernel to the last, and of
+    /// exchanges with other processes, which are in no stage.
+    pub seconds: [f64; STAGES.len()],
+    pub total: f64,
+    pub travelled: f64,
+    /// What the leaves of this process's cards cost by the model, in seconds, and how many targets they have.
+    pub work: f64,
+    pub targets: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    Done(Box<Run>),
+    /// Why this problem is not one for a tree of one depth, or not for this arithmetic.
+    Unfit(String),
+}
+
+/// All kernels.
+const KERNELS: [&str; 22] = [
+    "bounds",
+    "all_bounds",
+    "count",
+    "share_cells",
+    "share_sums",
+    "share_add",
+    "scan_cells",
+    "scan_sums",
+    "scan_add",
+    "scatter",
+    "settle",
+    "merge",
+    "p2m",
+    "m2m",
+    "m2l",
+    "l2l",
+    "p2p",
+    "again",
+    "l2p",
+    "spread",
+    "make",
+    "direct",
+];
+
+/// What `again` needs besides in f32, where a card has f64 coordinates of its share alone.
+const KERNELS_F32: [&str; 3] = ["ask_nothing", "ask", "answer"];
+
+/// Kernels, tables and particles on cards, which every method is given in the same order.
+pub struct Whole<T: Number, C: Card = Device> {
+    shape: Shape,
+    order: usize,
+    units: Units,
+    /// Particles of all cards, and the parts that they are shared out in.
+    n: usize,
+    parts: Parts,
+    /// Whether each card reads the memory of all others of this process.
+    is_linked: bool,
+    loaded: Vec<Loaded<T, C>>,
+}
+
+/// How many particles there are.
+#[derive(Clone, Copy, Debug)]
+pub struct Amounts {
+    /// Of all processes.
+    pub all: usize,
+    /// Sources of this process.
+    pub sources: usize,
+    /// Its targets, if they are no sources.
+    pub targets: Option<usize>,
+}
+
+impl Amounts {
+    /// So many, which one process has, and which are sources and targets.
+    pub fn of(n: usize) -> Amounts {
+        Amounts { all: n, sources: n, targets: None }
+    }
+}
+
+/// What there is on a card.
+struct Loaded<T: Number, C: Card> {
+    kernels: HashMap<&'static str, C::Kernel>,
+    tables: Tables<T, C>,
+    particles: Particles<T, C>,
+    cells: Option<Cells<T, C>>,
+    /// The card's part of the process's sources, and of its targets if they are no sources.
+    share: [Range<usize>; 2],
+    /// Where all of this is.
+    places: Problem,
+}
+
+impl<T: Number, C: Card> Loaded<T, C> {
+    fn new(card: &C, text: &str, dense: &Dense, shape: &Shape) -> Result<Loaded<T, C>, CudaError> {
+        let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
+        let names = KERNELS.iter().chain(of_f32);
+        let kernels = names.map(|name| {
+            let kernel = card.kernel(text, name, T::ARITHMETIC)?;
+            // A multiprocessor has blocks of two kernels at a time only if both want the same share of its shared memory.
+            if ["m2l", "p2p"].contains(name) {
+                card.want_shared(&kernel)?;
+            }
+            Ok((*name, kernel))
+        });
+        Ok(Loaded {
+            kernels: kernels.collect::<Result<_, CudaError>>()?,
+            tables: Tables::new(card, dense, shape)?,
+            particles: Particles::new(card, 0, 0)?,
+            cells: None,
+            share: [0..0, 0..0],
+            places: Problem::default(),
+        })
+    }
+}
+
+impl<T: Number, C: Card> Whole<T, C> {
+    /// Compiles the kernels for a P2P kernel that is 1/r, and sends the tables of an order.
+    pub fn new(cards: &[C], graph: &Graph, order: usize, units: Units) -> Result<Whole<T, C>, CudaError> {
+        let (dense, shape) = (Dense::new(order, NEAR2), Shape::new(order, T::REAL));
+        let text = text_of::<T>(graph, &dense, &shape).map_err(|Unfit(why)| CudaError::Failed(why))?;
+        let loaded = cards.iter().map(|card| Loaded::new(card, &text, &dense, &shape)).collect::<Result<_, _>>()?;
+        let mut is_linked = true;
+        for (k, card) in cards.iter().enumerate() {
+            for (_, other) in cards.iter().enumerate().filter(|(j, _)| *j != k) {
+                is_linked &= card.reads(other)?;
+            }
+        }
+        Ok(Whole { shape, order, units, n: 0, parts: Parts { cards: 1, kinds: 1 }, is_linked, loaded })
+    }
+
+    /// Room for particles, which the cards of this process share evenly. If each card's share is as before, it keeps what it has.
+    pub fn make_room(&mut self, team: &Team<C>, amounts: &Amounts) -> Result<(), CudaError> {
+        let Amounts { all, sources, targets } = *amounts;
+        let kinds = if team.all() > 1 && targets.is_some() { 2 } else { 1 };
+        let parts = Parts { cards: team.all(), kinds };
+        if (all, parts) != (self.n, self.parts) {
+            self.loaded.iter_mut().for_each(|loaded| loaded.cells = None);
+        }
+        (self.n, self.parts) = (all, parts);
+        for (k, ((card, loaded), number)) in team.cards.iter().zip(&mut self.loaded).zip(team.own()).enumerate() {
+            let share = [sources, targets.unwrap_or(0)].map(|n| share_of(n, team.cards.len(), k));
+            let n = share[0].len() + share[1].len();
+            if share != loaded.share || loaded.particles.room < n {
+                // The old ones go first.
+                (loaded.cells, loaded.particles) = (None, Particles::new(card, 0, 0)?);
+                let bytes = n as u64 * (Particles::<T, C>::INPUT_BYTES + Particles::<T, C>::BYTES);
+                card.check_room(bytes, "this FMM")?;
+                // Of several cards each usually has more particles around its leaves than in its share. To make room for them later costs
+                // more, and where memory is ample, some more of it does not matter.
+                let is_ample = parts.cards > 1 && card.check_room(3 * bytes, "this FMM").is_ok();
+                loaded.particles = Particles::new(card, n, if is_ample { n + n / 4 } else { n })?;
+            }
+            let places = &mut loaded.places;
+            places.number = share[0].start as u64;
+            places.targets = if targets.is_some() { share[0].len() } else { n } as u64;
+            places.is_apart = targets.is_some() as u64;
+            (places.card, places.cards, places.kinds) = (number as u64, parts.cards as u64, kinds as u64);
+            places.peers = 0;
+            loaded.share = share;
+            loaded.places = loaded.problem(card, parts);
+        }
+        if parts.cards > 1 && team.is_alone() && self.is_linked { self.introduce(team) } else { Ok(()) }
+    }
+
+    /// Tells each card where the others have their shares.
+    fn introduce(&mut self, team: &Team<C>) -> Result<(), CudaError> {
+        let of = |(card, loaded): (&C, &Loaded<T, C>)| {
+            let [x, y, z, q] = loaded.particles.input.each_ref().map(|column| card.place(column));
+            [x, y, z, q, card.place(&loaded.particles.order)]
+        };
+        let words: Vec<u64> = team.cards.iter().zip(&self.loaded).flat_map(of).collect();
+        for (card, loaded) in team.cards.iter().zip(&mut self.loaded) {
+            loaded.particles.peers = card.send(&words)?;
+            loaded.places.peers = card.place(&loaded.particles.peers);
+        }
+        Ok(())
+    }
+
+    /// Sends a column as the user gives it: x, y, z, or charges, of this process's sources, and behind them of its targets, which have no
+    /// charges.
+    pub fn send(&self, team: &Team<C>, column: usize, slices: &[&[f64]]) -> Result<(), CudaError> {
+        at_once(team.cards.iter().zip(&self.loaded), |(card, loaded)| {
+            let places = [0, loaded.share[0].len()];
+            slices.iter().zip(&loaded.share).zip(places).try_for_each(|((slice, share), at)| {
+                card.put(bytes_of(&slice[share.clone()]), &loaded.particles.input[column], at)
+            })
+        })
+    }
+
+    /// Columns of potential and gradient of the targets of this process, each times its factor.
+    pub fn fetch(&self, team: &Team<C>, factors: [f64; 4]) -> Result<[Vec<f64>; 4], CudaError> {
+        let targets = |loaded: &Loaded<T, C>| match loaded.places.is_apart {
+            0 => 0..loaded.particles.n,
+            _ => loaded.share[0].len()..loaded.particles.n,
+        };
+        let n = self.loaded[..team.cards.len()].iter().map(|loaded| targets(loaded).len()).sum();
+        // Filling them with zeros first, by one thread, would take as long as all the rest.
+        let mut columns = [0; 4].map(|_| Vec::with_capacity(n));
+        let (mut rest, mut parts) = (columns.each_mut().map(|c| &mut c.spare_capacity_mut()[..n]), Vec::new());
+        for loaded in &self.loaded[..team.cards.len()] {
+            let share = targets(loaded);
+            let (own, behind) = split_at(rest, share.len());
+            parts.push((share, own));
+            rest = behind;
+        }
+        at_once(team.cards.iter().zip(&self.loaded).zip(parts), |((card, loaded), (share, mut columns))| {
+            let values = 4 * share.start..4 * share.end;
+            card.read_pieces(self.results(loaded), values, &mut |at, piece| {
+                spread(piece, &factors, columns.each_mut().map(|column| &mut column[at / 4..][..piece.len() / 4]));
+            })
+        })?;
+        // SAFETY: the shares of all cards, and so the pieces, are all n places.
+        columns.iter_mut().for_each(|column| unsafe { column.set_len(n) });
+        Ok(columns)
+    }
+
+    /// Where a card has the results of its share after a run.
+    fn results<'a>(&self, loaded: &'a Loaded<T, C>) -> &'a C::Memory<T> {
+        if self.parts.cards > 1 { &loaded.particles.near } else { &loaded.particles.out }
+    }
+}
+
+/// What a card has of so many particles that cards share evenly.
+fn share_of(n: usize, cards: usize, card: usize) -> Range<usize> {
+    n * card / cards..n * (card + 1) / cards
+}
+
+/// Particles whose results a thread brings to columns at a time.
+const SPREAD: usize = 8192;
+
+/// Columns of potential and gradient that are to be written.
+type Unwritten<'a> = [&'a mut [MaybeUninit<f64>]; 4];
+
+fn split_at(columns: Unwritten, at: usize) -> (Unwritten, Unwritten) {
+    let [a, b, c, d] = columns.map(|column| column.split_at_mut(at));
+    ([a.0, b.0, c.0, d.0], [a.1, b.1, c.1, d.1])
+}
+
+/// Four values a particle to four columns.
+fn spread<T: Number>(values: &[T], factors: &[f64; 4], columns: Unwritten) {
+    let [a, b, c, d] = columns.map(|column| column.par_chunks_mut(SPREAD));
+    values.par_chunks(4 * SPREAD).zip(a).zip(b).zip(c).zip(d).for_each(|((((values, a), b), c), d)| {
+        let rows = values.chunks_exact(4).zip(a).zip(b).zip(c).zip(d);
+        rows.for_each(|((((v, a), b), c), d)| {
+            for (k, to) in [a, b, c, d].into_iter().enumerate() {
+                to.write(v[k].f64() * factors[k]);
+            }
+        });
+    });
+}
+
+/// Does something for every card, each on a thread.
+fn at_once<I: Send>(
+    mut all: impl ExactSizeIterator<Item = I>,
+    work: impl Fn(I) -> Result<(), CudaError> + Sync,
+) -> Result<(), CudaError> {
+    if all.len() == 1 {
+        return all.try_for_each(work);
+    }
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = all.map(|item| scope.spawn(move || work(item))).collect();
+        let ended = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        ended.collect::<Vec<_>>().into_iter().collect()
+    })
+}

@@ -1,0 +1,394 @@
+//! What there is on the card, and the structs that its kernels read.
+
+use super::card::{Card, Plain};
+use super::others::Raw;
+use super::split::{Rows, Span};
+use super::text::Shape;
+use crate::cuda::CudaError;
+use crate::cuda::p2p::Number;
+use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
+use fmm::expansion::solid::dense::Dense;
+use std::ops::Range;
+
+/// Cards at most: each takes a step for every particle that is merged, and has the counts of all.
+pub const MOST_CARDS: usize = 64;
+
+/// Blocks of `bounds`.
+pub const BOUNDS_BLOCKS: u32 = 264;
+
+/// What cards counted while they computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Targets that were computed again in f64, and their pairs at different places that were too close.
+    pub again: u64,
+    pub close: u64,
+    /// Pairs and results that no arithmetic here holds.
+    pub lost: u64,
+    /// Particles whose f64 coordinates a card wanted of others.
+    pub wanted: u64,
+}
+
+impl Status {
+    /// Words of the kernels' struct.
+    pub const WORDS: usize = 4;
+
+    pub fn new(words: &[u64]) -> Status {
+        Status { again: words[0], close: words[1], lost: words[2], wanted: words[3] }
+    }
+
+    pub fn words(self) -> [u64; Status::WORDS] {
+        [self.again, self.close, self.lost, self.wanted]
+    }
+
+    /// With what another card counted.
+    pub fn plus(self, other: Status) -> Status {
+        let (own, other) = (self.words(), other.words());
+        Status::new(&[0, 1, 2, 3].map(|k| own[k] + other[k]))
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Bounds {
+    pub low: [f64; 3],
+    pub high: [f64; 3],
+    pub most: f64,
+    pub least: f64,
+    pub bad: u64,
+}
+
+impl Bounds {
+    /// As processes send them.
+    pub fn numbers(&self) -> [f64; 9] {
+        let Bounds { low, high, most, least, bad } = *self;
+        [low[0], low[1], low[2], high[0], high[1], high[2], most, least, bad as f64]
+    }
+
+    pub fn of(numbers: &[f64]) -> Bounds {
+        let three = |first: usize| [0, 1, 2].map(|a| numbers[first + a]);
+        Bounds { low: three(0), high: three(3), most: numbers[6], least: numbers[7], bad: numbers[8] as u64 }
+    }
+
+    /// Of both of two sets of particles.
+    pub fn join(self, other: Bounds) -> Bounds {
+        Bounds {
+            low: [0, 1, 2].map(|a| self.low[a].min(other.low[a])),
+            high: [0, 1, 2].map(|a| self.high[a].max(other.high[a])),
+            most: self.most.max(other.most),
+            least: self.least.min(other.least),
+            bad: self.bad | other.bad,
+        }
+    }
+}
+
+// SAFETY: plain numbers in the order of the kernels' struct, of which all zeros are one.
+unsafe impl DeviceRepr for Bounds {}
+// SAFETY: as above.
+unsafe impl ValidAsZeroBits for Bounds {}
+
+/// What every kernel is given, in the order of the kernels' struct: places on the card, and numbers.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Problem {
+    pub input: [u64; 4],
+    pub bounds: u64,
+    pub status: u64,
+    pub rows: u64,
+    pub cell: u64,
+    pub rank: u64,
+    pub unsettled: u64,
+    pub order: u64,
+    pub tally: u64,
+    pub parts: u64,
+    pub share_sums: u64,
+    pub counts: u64,
+    pub sums: u64,
+    pub starts: u64,
+    pub row_parts: u64,
+    pub bases: u64,
+    pub share: u64,
+    pub arrived: u64,
+    pub records: u64,
+    pub work: u64,
+    pub again: u64,
+    pub wide_at: u64,
+    pub wanted: u64,
+    pub wide: u64,
+    pub peers: u64,
+    pub m: u64,
+    pub l: u64,
+    pub near: u64,
+    pub out: u64,
+    pub up: u64,
+    pub down: u64,
+    pub matrices: u64,
+    pub slopes: u64,
+    pub steps: u64,
+    pub slope_terms: u64,
+    pub shift: f64,
+    pub centre: [f64; 3],
+    pub rest: [f64; 3],
+    pub size: f64,
+    pub charge: f64,
+    pub eps2: f64,
+    pub wide_eps2: f64,
+    pub potential: f64,
+    pub gradient: f64,
+    pub wide_potential: f64,
+    pub wide_gradient: f64,
+    pub n: u64,
+    pub depth: u64,
+    /// The number of the share's first particle in the input, where the share is one part.
+    pub number: u64,
+    /// The first target of the share that is no source, and whether targets are none.
+    pub targets: u64,
+    pub is_apart: u64,
+    /// The number of this card, and of all; the parts of a share.
+    pub card: u64,
+    pub cards: u64,
+    pub kinds: u64,
+    /// The first sorted particle of the leaves around, among all.
+    pub base: u64,
+    pub own: Span,
+    pub around: Span,
+    pub parents: [Span; 8],
+}
+
+// SAFETY: plain numbers in the order of the kernels' struct.
+unsafe impl DeviceRepr for Problem {}
+
+pub struct Tables<T: Plain, C: Card> {
+    pub up: C::Memory<T>,
+    pub down: C::Memory<T>,
+    pub matrices: C::Memory<T>,
+    pub slopes: C::Memory<T>,
+    pub steps: C::Memory<i32>,
+    pub slope_terms: C::Memory<i32>,
+}
+
+/// What a kernel writes of a particle that another card asks for: coordinates and the charge.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(16))]
+pub struct Wide(pub [f64; 4]);
+
+// SAFETY: plain numbers in the order of the kernels' struct, of which all zeros are one.
+unsafe impl DeviceRepr for Wide {}
+// SAFETY: as above.
+unsafe impl ValidAsZeroBits for Wide {}
+// SAFETY: numbers of the machine, with nothing between them.
+unsafe impl Raw for Wide {}
+
+/// A particle of a part of the input, by its place among the sorted ones of the share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Slot {
+    pub part: u32,
+    pub slot: u32,
+}
+
+// SAFETY: plain numbers in the order of the kernels' struct, of which all zeros are one.
+unsafe impl DeviceRepr for Slot {}
+// SAFETY: as above.
+unsafe impl ValidAsZeroBits for Slot {}
+// SAFETY: numbers of the machine, with nothing between them.
+unsafe impl Raw for Slot {}
+
+/// What there is of each particle that a card has: of its share of the input, and of the leaves around its own. The larger memories serve
+/// several stages, one after the other.
+pub struct Particles<T: Plain, C: Card> {
+    /// Of the share.
+    pub n: usize,
+    pub input: [C::Memory<f64>; 4],
+    pub bounds: C::Memory<Bounds>,
+    /// For each place of the sorted share the particle of the share.
+    pub order: C::Memory<u32>,
+    /// With several cards of one process, where each of them has its share: the words of the kernels' struct.
+    pub peers: C::Memory<u64>,
+    /// The most particles, of the share or around, that there is room for in each of the rest.
+    pub room: usize,
+    /// Sorted particles around. With several cards, then the results of the sorted share.
+    pub records: C::Memory<T>,
+    /// Cells and ranks of the share; what other cards sent of the particles around; what P2P gives; with several cards, the results of
+    /// the share.
+    pub near: C::Memory<T>,
+    /// With several cards, the sorted share; lists of P2P; results of own leaves, which are those of the share if there is one card.
+    pub out: C::Memory<T>,
+}
+
+/// What there is of each cell of a tree.
+pub struct Cells<T: Plain, C: Card> {
+    pub depth: u32,
+    /// With several cards, of each part of the input.
+    pub parts: C::Memory<u32>,
+    pub counts: C::Memory<u32>,
+    pub share_sums: C::Memory<u32>,
+    pub sums: C::Memory<u64>,
+    pub starts: C::Memory<u64>,
+    /// The words of [`Status`], and behind them those of the rows.
+    pub counted: C::Memory<u64>,
+    pub row_parts: C::Memory<u32>,
+    /// For each part what takes places of its sorted share to those of results.
+    pub bases: C::Memory<u32>,
+    pub work: C::Memory<u64>,
+    pub m: C::Memory<T>,
+    pub l: C::Memory<T>,
+}
+
+impl<T: Number, C: Card> Tables<T, C> {
+    pub fn new(card: &C, dense: &Dense, shape: &Shape) -> Result<Tables<T, C>, CudaError> {
+        let rounded = |all: &[Vec<f64>]| all.iter().flatten().map(|x| T::of(*x)).collect::<Vec<T>>();
+        let mut matrices = Vec::with_capacity(dense.offsets.len() * shape.terms * shape.pitch);
+        for row in dense.offsets.iter().flat_map(|o| o.matrix.chunks_exact(shape.terms)) {
+            matrices.extend(row.iter().map(|x| T::of(*x)));
+            matrices.resize(matrices.len() + shape.pitch - shape.terms, T::default());
+        }
+        let step = |k: &usize| {
+            let offset = &dense.offsets[*k];
+            // From the target to the source.
+            let d = offset.at.map(|x| -x as i32);
+            [d[0], d[1], d[2], *k as i32, offset.terms as i32]
+        };
+        let steps: Vec<i32> = dense.lists.iter().flatten().flat_map(step).collect();
+        let most = dense.slopes.iter().flatten().map(Vec::len).max().unwrap_or(0).max(1);
+        let (mut slopes, mut slope_terms) = (Vec::new(), Vec::new());
+        for entries in dense.slopes.iter().flatten() {
+            let filled = (0..most).map(|k| entries.get(k).copied().unwrap_or((0, 0.0)));
+            filled.for_each(|(term, factor)| {
+                slopes.push(T::of(factor));
+                slope_terms.push(term as i32);
+            });
+        }
+        Ok(Tables {
+            up: card.send(&rounded(&dense.up))?,
+            down: card.send(&rounded(&dense.down))?,
+            matrices: card.send(&matrices)?,
+            slopes: card.send(&slopes)?,
+            steps: card.send(&steps)?,
+            slope_terms: card.send(&slope_terms)?,
+        })
+    }
+}
+
+impl<T: Number, C: Card> Particles<T, C> {
+    /// Of each particle of the share, and of each that there is room for.
+    pub const INPUT_BYTES: u64 = 4 * 8 + 4;
+    pub const BYTES: u64 = 12 * size_of::<T>() as u64;
+
+    /// For a share of so many, with room for so many around, of which there may be more.
+    pub fn new(card: &C, n: usize, room: usize) -> Result<Particles<T, C>, CudaError> {
+        let column = || card.room::<f64>(n);
+        Ok(Particles {
+            n,
+            input: [column()?, column()?, column()?, column()?],
+            bounds: card.room(1 + BOUNDS_BLOCKS as usize)?,
+            order: card.room(n)?,
+            peers: card.room(0)?,
+            room,
+            records: card.room(4 * room)?,
+            near: card.room(4 * room)?,
+            out: card.room(4 * room)?,
+        })
+    }
+
+    /// Room for so many, before the share is sorted; `near`, which has cells and ranks, follows with [`Particles::follow`] if this says
+    /// for how many.
+    pub fn grow(&mut self, card: &C, count: usize) -> Result<Option<usize>, CudaError> {
+        if count <= self.room {
+            return Ok(None);
+        }
+        // Somewhat more, for a run whose parts are a little larger. If it fails, there is room for none.
+        let room = count + count / 64;
+        self.room = 0;
+        // The old ones go first.
+        (self.records, self.out) = (card.room(0)?, card.room(0)?);
+        card.finish()?;
+        card.check_room(2 * Self::BYTES / 3 * room as u64, "this FMM")?;
+        (self.records, self.out) = (card.room(4 * room)?, card.room(4 * room)?);
+        Ok(Some(room))
+    }
+
+    /// The rest of it, once the share is sorted.
+    pub fn follow(&mut self, card: &C, room: usize) -> Result<(), CudaError> {
+        self.near = card.room(0)?;
+        card.finish()?;
+        card.check_room(Self::BYTES / 3 * room as u64, "this FMM")?;
+        self.near = card.room(4 * room)?;
+        self.room = room;
+        Ok(())
+    }
+}
+
+/// The parts of the input: the cards' shares, of one part each, or of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    pub cards: usize,
+    pub kinds: usize,
+}
+
+impl Parts {
+    pub fn count(self) -> usize {
+        self.cards * self.kinds
+    }
+
+    /// Those of a card's share.
+    pub fn of(self, card: usize) -> Range<usize> {
+        card * self.kinds..(card + 1) * self.kinds
+    }
+
+    /// In a tree of a depth, the starts of cells that are known of each part, and its end.
+    pub fn places(self, depth: u32) -> usize {
+        (1 << (3 * depth)) + 1
+    }
+}
+
+impl<T: Number, C: Card> Cells<T, C> {
+    /// For `n` particles in all, of parts of the input.
+    pub fn new(card: &C, shape: &Shape, depth: u32, n: usize, parts: Parts) -> Result<Cells<T, C>, CudaError> {
+        let leaves = 1usize << (3 * depth);
+        let blocks = leaves.min(n) + n / shape.targets() + 1;
+        let counted = Status::WORDS + Rows::words(depth);
+        let (of_parts, of_rows, sums) = match parts.cards {
+            1 => (0, 0, 0),
+            _ => {
+                let places = parts.places(depth);
+                let rows = parts.count() * Rows::count(depth);
+                (parts.count() * places, rows, (parts.kinds * places).div_ceil(1024))
+            }
+        };
+        // Expansions of all levels from the second on.
+        let numbers = (leaves * 8).saturating_sub(64) / 7 * shape.pitch;
+        let words = of_parts + of_rows + sums + parts.count();
+        let bytes = 4 * words + 12 * leaves + 8 * (blocks + counted) + 2 * numbers * size_of::<T>();
+        card.check_room(bytes as u64, "this FMM")?;
+        Ok(Cells {
+            depth,
+            parts: card.room(of_parts)?,
+            // One more, as each part has.
+            counts: card.room(leaves + 1)?,
+            share_sums: card.room(sums)?,
+            sums: card.room(leaves.div_ceil(1024))?,
+            starts: card.room(leaves + 1)?,
+            counted: card.room(counted)?,
+            row_parts: card.room(of_rows)?,
+            bases: card.room(parts.count())?,
+            work: card.room(blocks)?,
+            m: card.room(numbers)?,
+            l: card.room(numbers)?,
+        })
+    }
+
+    /// The rows that a card counted.
+    pub fn rows(&self, card: &C, parts: Parts) -> Result<Rows, CudaError> {
+        let mut words = vec![0; Rows::words(self.depth)];
+        card.read(&self.counted, Status::WORDS, &mut words)?;
+        let mut of_parts = vec![0; if parts.cards > 1 { parts.count() * Rows::count(self.depth) } else { 0 }];
+        card.read(&self.row_parts, 0, &mut of_parts)?;
+        Ok(Rows::new(&words, of_parts, parts.count()))
+    }
+
+    pub fn status(&self, card: &C) -> Result<Status, CudaError> {
+        let mut words = [0; Status::WORDS];
+        card.read(&self.counted, 0, &mut words)?;
+        Ok(Status::new(&words))
+    }
+}

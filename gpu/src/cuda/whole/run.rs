@@ -1,0 +1,402 @@
+//! One run of all stages: box, tree, the shares of the cards, and the stages.
+
+use super::card::{Card, Lane, Size};
+use super::depth::cost;
+use super::memory::{BOUNDS_BLOCKS, Bounds, Cells, Parts, Problem, Status};
+use super::others::{Exchanged, Team, Transfer, numbers};
+use super::split::{Part, Rows, cost_of, split};
+use super::stages::On;
+use super::{DEEPEST, Loaded, Outcome, Run, STAGES, Units, Whole, depth_for};
+use crate::cuda::CudaError;
+use crate::cuda::p2p::Number;
+use fmm::arith::scale::exponent;
+use fmm::direct::p2p::Limits;
+use fmm::tree::boxmap::BoxMap;
+use pg2::backend::cuda::p2p::Real;
+use std::ops::Range;
+
+/// Pairs of P2P a particle up to which the mixed path, with its adaptive tree, is not faster.
+const MOST_PAIRS: f64 = 1e5;
+
+/// Greater powers of two than these are left to the caller.
+const MOST_SHIFT: i32 = 60;
+const MOST_EXPONENT: i32 = 500;
+
+/// Lengths and charges of a run.
+struct Scales {
+    map: BoxMap,
+    exponent: i32,
+    eps: f64,
+}
+
+/// A tree whose cells are counted.
+struct Counted {
+    depth: u32,
+    rows: Rows,
+    pairs: u64,
+}
+
+/// What all cards are to do of a tree.
+pub struct Plan {
+    pub depth: u32,
+    pub rows: Rows,
+    pub parts: Vec<Part>,
+}
+
+impl<T: Number, C: Card> Whole<T, C> {
+    /// All of it, from the particles as they were sent to results in the order of the input, in a tree whose leaves have at most
+    /// `leaf` particles in the mean, or a deeper one. `eps` is the softening length of P2P. All processes see the same numbers, and so
+    /// take the same decisions.
+    pub fn run(&mut self, team: &Team<C>, leaf: usize, eps: f64) -> Result<Outcome, CudaError> {
+        if self.n == 0 {
+            return Ok(Outcome::Unfit("there are no particles".into()));
+        }
+        let mut clocks: Vec<Clock<C>> = team.cards.iter().map(|card| Clock { card, events: Vec::new() }).collect();
+        let mut tick = || clocks.iter_mut().try_for_each(|clock| clock.tick(team.so_far()));
+        tick()?;
+        let bounds = self.bounds(team)?;
+        let scales = match scales::<T>(&bounds, eps) {
+            Ok(scales) => scales,
+            Err(why) => return Ok(Outcome::Unfit(why)),
+        };
+        tick()?;
+        let Some(counted) = self.tree(team, &scales, leaf)? else {
+            return Ok(Outcome::Unfit("the particles are too uneven for a tree of one depth".into()));
+        };
+        let parts = split(&counted.rows.rows, counted.depth, self.order, T::REAL, team.all());
+        let plan = Plan { depth: counted.depth, rows: counted.rows, parts };
+        self.sort(team, &scales, &plan)?;
+        tick()?;
+        let all = self.on(team, &scales, &plan);
+        self.stages(team, &all, &plan, &mut tick)?;
+        let status = self.status(team)?;
+        if status.lost > 0 {
+            return Ok(Outcome::Unfit("some particles are so close that a result leaves the arithmetic".into()));
+        }
+        let own = &plan.parts[team.own()];
+        let mut run = Run {
+            map: scales.map,
+            exponent: scales.exponent,
+            depth: plan.depth,
+            pairs: counted.pairs,
+            status,
+            seconds: [0.0; STAGES.len()],
+            total: 0.0,
+            travelled: 0.0,
+            work: own.iter().map(|part| 1e-9 * cost_of(&plan.rows.rows, part, plan.depth, self.order, T::REAL)).sum(),
+            targets: own.iter().map(|part| part.targets as u64).sum(),
+        };
+        clocks.iter().enumerate().try_for_each(|(k, clock)| clock.read(team, k, &mut run))?;
+        Ok(Outcome::Done(Box::new(run)))
+    }
+
+    /// What the cards counted while they computed.
+    fn status(&self, team: &Team<C>) -> Result<Status, CudaError> {
+        let mut status = Status::default();
+        for (card, loaded) in team.cards.iter().zip(&self.loaded) {
+            status = status.plus(loaded.cells.as_ref().expect("it has a tree").status(card)?);
+        }
+        if team.is_alone() {
+            return Ok(status);
+        }
+        let all = team.travel(|| numbers(team.others, &status.words()))?;
+        Ok(all.iter().map(|words| Status::new(words)).fold(Status::default(), Status::plus))
+    }
+
+    /// The box and the charges of all particles.
+    fn bounds(&self, team: &Team<C>) -> Result<Bounds, CudaError> {
+        let (blocks, threads) = (BOUNDS_BLOCKS, 256);
+        for (card, loaded) in team.cards.iter().zip(&self.loaded) {
+            loaded.launch(card, "bounds", Size { blocks, threads }, &loaded.places, &[])?;
+            loaded.launch(card, "all_bounds", Size { blocks: 1, threads }, &loaded.places, &[blocks])?;
+        }
+        let mut all = vec![[Bounds::default()]; team.cards.len()];
+        for ((card, loaded), bounds) in team.cards.iter().zip(&self.loaded).zip(&mut all) {
+            card.read(&loaded.particles.bounds, 0, bounds)?;
+        }
+        let own = all.into_iter().map(|[bounds]| bounds).reduce(Bounds::join).expect("there is a card");
+        if team.is_alone() {
+            return Ok(own);
+        }
+        let all = team.travel(|| numbers(team.others, &own.numbers()))?;
+        Ok(all.iter().map(|numbers| Bounds::of(numbers)).reduce(Bounds::join).expect("there is a process"))
+    }
+
+    /// Counts particles and pairs in trees of rising depth until one is good; none may be.
+    fn tree(&mut self, team: &Team<C>, scales: &Scales, leaf: usize) -> Result<Option<Counted>, CudaError> {
+        let (n, order) = (self.n, self.order);
+        let costs = |tree: &Counted| cost(tree.pairs as f64, tree.depth, order, T::REAL);
+        let mut tree = self.count(team, scales, depth_for(n, leaf))?;
+        // Uniform particles have no more pairs than this.
+        let even = 40.0 * n as f64 * (n as f64 / 8f64.powi(tree.depth as i32) + 2.0);
+        while tree.pairs as f64 > even && tree.depth < DEEPEST {
+            // The cells alone may cost more than all of this.
+            if cost(0.0, tree.depth + 1, order, T::REAL) >= costs(&tree) {
+                break;
+            }
+            let deeper = self.count(team, scales, tree.depth + 1)?;
+            if costs(&deeper) >= costs(&tree) {
+                tree = self.count(team, scales, tree.depth)?;
+                break;
+            }
+            tree = deeper;
+        }
+        let is_good = tree.pairs as f64 <= even.max(MOST_PAIRS * n as f64);
+        Ok(is_good.then_some(tree))
+    }
+
+    /// Counts the particles of all leaves of a depth, each card those of its share, and the pairs of P2P on all cards.
+    fn count(&mut self, team: &Team<C>, scales: &Scales, depth: u32) -> Result<Counted, CudaError> {
+        let (n, leaves, units, parts) = (self.n, 1u32 << (3 * depth), self.units, self.parts);
+        let threads = 1024;
+        for ((card, loaded), number) in team.cards.iter().zip(&mut self.loaded).zip(team.own()) {
+            if loaded.cells.as_ref().is_none_or(|cells| cells.depth != depth) {
+                loaded.cells = None;
+                loaded.cells = Some(Cells::new(card, &self.shape, depth, n, parts)?);
+                loaded.places = loaded.problem(card, parts);
+            }
+            let cells = loaded.cells.as_mut().expect("it was made");
+            card.clear(if parts.cards > 1 { &mut cells.parts } else { &mut cells.counts })?;
+            card.clear(&mut cells.counted)?;
+            let places = parts.kinds * parts.places(depth);
+            // Where the card's own parts are.
+            let tally = match parts.cards {
+                1 => card.place(&cells.counts),
+                _ => card.place(&cells.parts) + (number * places * size_of::<u32>()) as u64,
+            };
+            let problem = Problem { tally, ..loaded.places.scaled::<T>(scales, units, depth) };
+            let blocks = loaded.particles.n.div_ceil(256) as u32;
+            loaded.launch(card, "count", Size { blocks, threads: 256 }, &problem, &[])?;
+            if parts.cards > 1 {
+                let blocks = places.div_ceil(1024) as u32;
+                loaded.launch(card, "share_cells", Size { blocks, threads }, &problem, &[])?;
+                loaded.launch(card, "share_sums", Size { blocks: 1, threads }, &problem, &[blocks])?;
+                loaded.launch(card, "share_add", Size { blocks, threads }, &problem, &[])?;
+            }
+        }
+        if parts.cards > 1 {
+            let all: Vec<_> =
+                self.loaded[..team.cards.len()].iter().map(|l| &l.cells.as_ref().expect("it was made").parts).collect();
+            let one = parts.kinds * parts.places(depth);
+            team.transfer(&all, &all, &to_all(team, |card| card * one..(card + 1) * one))?;
+        }
+        for (card, loaded) in team.cards.iter().zip(&self.loaded) {
+            let problem = loaded.places.scaled::<T>(scales, units, depth);
+            let blocks = leaves.div_ceil(1024);
+            loaded.launch(card, "scan_cells", Size { blocks, threads }, &problem, &[])?;
+            loaded.launch(card, "scan_sums", Size { blocks: 1, threads }, &problem, &[blocks])?;
+            loaded.launch(card, "scan_add", Size { blocks, threads }, &problem, &[])?;
+        }
+        // All cards count the same.
+        let rows = self.loaded[0].cells.as_ref().expect("it was made").rows(&team.cards[0], parts)?;
+        Ok(Counted { depth, pairs: rows.rows.iter().map(|row| row.pairs).sum(), rows })
+    }
+
+    /// Sorts each card's share, and gives each card the particles of the leaves around its own.
+    fn sort(&mut self, team: &Team<C>, scales: &Scales, plan: &Plan) -> Result<(), CudaError> {
+        let parts = self.parts;
+        let mut grown = vec![None; team.cards.len()];
+        if parts.cards > 1 {
+            let (bases, own) = (plan.bases(parts), &plan.parts[team.own()]);
+            for (k, (card, loaded)) in team.cards.iter().zip(&mut self.loaded).enumerate() {
+                grown[k] = loaded.particles.grow(card, own[k].particles as usize)?;
+                let cells = loaded.cells.as_mut().expect("it was made");
+                card.write(&bases[team.own().start + k], &mut cells.bases, 0)?;
+                loaded.places = loaded.problem(card, parts);
+            }
+        }
+        self.on(team, scales, plan).iter().try_for_each(On::sort)?;
+        if parts.cards == 1 {
+            return Ok(());
+        }
+        for ((card, loaded), grown) in team.cards.iter().zip(&mut self.loaded).zip(grown) {
+            if let Some(room) = grown {
+                loaded.particles.follow(card, room)?;
+                loaded.places = loaded.problem(card, parts);
+            }
+        }
+        let (from, to): (Vec<_>, Vec<_>) =
+            self.loaded[..team.cards.len()].iter().map(|l| (&l.particles.out, &l.particles.near)).unzip();
+        team.transfer(&from, &to, &plan.around(parts))?;
+        self.on(team, scales, plan).iter().try_for_each(|on| on.merge(plan, parts))
+    }
+
+    /// The cards of this process with their parts.
+    fn on<'a>(&'a self, team: &Team<'a, C>, scales: &Scales, plan: &Plan) -> Vec<On<'a, T, C>> {
+        let on = |((card, loaded), part): ((&'a C, &'a Loaded<T, C>), &Part)| {
+            let Part { own, around, parents, base, .. } = *part;
+            let problem = loaded.places.scaled::<T>(scales, self.units, plan.depth);
+            let problem = Problem { own, around, parents, base: base as u64, ..problem };
+            On { card, loaded, problem: loaded.lists(problem, part), part: *part }
+        };
+        team.cards.iter().zip(&self.loaded).zip(&plan.parts[team.own()]).map(on).collect()
+    }
+}
+
+/// What each card has for all others.
+fn to_all<C: Card>(team: &Team<C>, part: impl Fn(usize) -> Range<usize>) -> Vec<Transfer> {
+    let of = |from: usize| {
+        let part = &part;
+        let to = (0..team.all()).filter(move |to| *to != from);
+        to.map(move |to| Transfer { from, part: part(from), to, at: part(from).start })
+    };
+    (0..team.all()).flat_map(of).collect()
+}
+
+impl<T: Number, C: Card> Loaded<T, C> {
+    pub(super) fn launch(
+        &self,
+        card: &C,
+        name: &str,
+        size: Size,
+        problem: &Problem,
+        numbers: &[u32],
+    ) -> Result<(), CudaError> {
+        self.launch_in(Lane::Main, card, name, size, problem, numbers)
+    }
+
+    pub(super) fn launch_in(
+        &self,
+        lane: Lane,
+        card: &C,
+        name: &str,
+        size: Size,
+        problem: &Problem,
+        numbers: &[u32],
+    ) -> Result<(), CudaError> {
+        match size.blocks {
+            0 => Ok(()),
+            _ => card.launch(lane, &self.kernels[name], size, problem, numbers),
+        }
+    }
+
+    /// Where everything is; units are not known yet, nor the part of the card.
+    pub(super) fn problem(&self, card: &C, parts: Parts) -> Problem {
+        let (particles, tables) = (&self.particles, &self.tables);
+        let words = (particles.n * size_of::<u32>()) as u64;
+        let [records, near, out] = [&particles.records, &particles.near, &particles.out].map(|m| card.place(m));
+        let mut problem = Problem {
+            input: particles.input.each_ref().map(|x| card.place(x)),
+            bounds: card.place(&particles.bounds),
+            order: card.place(&particles.order),
+            // Sums of P2P and what other cards send come later.
+            cell: near,
+            rank: near + words,
+            unsettled: near + 2 * words,
+            // One card's share is all there is.
+            share: if parts.cards > 1 { out } else { records },
+            arrived: near,
+            records,
+            near,
+            out,
+            up: card.place(&tables.up),
+            down: card.place(&tables.down),
+            matrices: card.place(&tables.matrices),
+            slopes: card.place(&tables.slopes),
+            steps: card.place(&tables.steps),
+            slope_terms: card.place(&tables.slope_terms),
+            n: particles.n as u64,
+            ..self.places
+        };
+        if let Some(cells) = &self.cells {
+            problem.parts = card.place(&cells.parts);
+            problem.counts = card.place(&cells.counts);
+            problem.share_sums = card.place(&cells.share_sums);
+            problem.sums = card.place(&cells.sums);
+            problem.starts = card.place(&cells.starts);
+            problem.row_parts = card.place(&cells.row_parts);
+            problem.bases = card.place(&cells.bases);
+            problem.status = card.place(&cells.counted);
+            problem.rows = problem.status + (Status::WORDS * size_of::<u64>()) as u64;
+            problem.work = card.place(&cells.work);
+            problem.m = card.place(&cells.m);
+            problem.l = card.place(&cells.l);
+        }
+        problem
+    }
+
+    /// With the lists of P2P, which stand where the sorted share was, and where results come later.
+    fn lists(&self, problem: Problem, part: &Part) -> Problem {
+        let [targets, particles] = [part.targets, part.particles].map(|count| count as u64 * size_of::<u32>() as u64);
+        let again = problem.out;
+        Problem { again, wide_at: again + targets, wanted: again + targets + particles, ..problem }
+    }
+}
+
+impl Problem {
+    /// With what kernels know of units.
+    fn scaled<T: Number>(self, scales: &Scales, units: Units, depth: u32) -> Problem {
+        let map = &scales.map;
+        let (side, eps) = (2f64.powi(depth as i32), map.scaled(scales.eps));
+        let edge = map.size / side;
+        // The frame of P2P: cells in f32, scaled coordinates in f64.
+        let unit = if T::REAL == Real::F32 { edge } else { 1.0 };
+        let (boxes, Units { potential, gradient, length }) = (map.size / unit, units);
+        Problem {
+            shift: 2f64.powi(-map.shift),
+            centre: map.centre,
+            rest: map.rest,
+            size: map.size,
+            charge: 2f64.powi(-scales.exponent),
+            eps2: (eps / unit).powi(2),
+            wide_eps2: eps * eps,
+            potential: boxes / (length * potential),
+            gradient: boxes * boxes / (length * length * gradient),
+            wide_potential: unit,
+            wide_gradient: unit * unit,
+            depth: depth as u64,
+            ..self
+        }
+    }
+}
+
+/// The box and the scale of charges, if the arithmetic suits them.
+fn scales<T: Number>(bounds: &Bounds, eps: f64) -> Result<Scales, String> {
+    if bounds.bad != 0 {
+        return Err("some coordinates or charges are no numbers".into());
+    }
+    let map = BoxMap::within([0, 1, 2].map(|a| [bounds.low[a], bounds.high[a]]));
+    let exponent = exponent(bounds.most);
+    if map.shift.abs() > MOST_SHIFT || exponent.abs() > MOST_EXPONENT || map.size < 1e-30 {
+        return Err("lengths or charges are very large or very small numbers".into());
+    }
+    let limits = Limits::of::<T>();
+    if bounds.most > 0.0 && bounds.least * 2f64.powi(-exponent) < limits.charge {
+        return Err("some charges are very small beside others".into());
+    }
+    // In units of the smallest leaf.
+    if map.length(eps) * 2f64.powi(DEEPEST as i32) > limits.eps.min(1e7) {
+        return Err("the softening length is very large beside the box".into());
+    }
+    Ok(Scales { map, exponent, eps })
+}
+
+/// The times between stages on a card, each with what had been exchanged with other processes up to it.
+struct Clock<'a, C: Card> {
+    card: &'a C,
+    events: Vec<(C::Event, Exchanged)>,
+}
+
+impl<C: Card> Clock<'_, C> {
+    fn tick(&mut self, so_far: Exchanged) -> Result<(), CudaError> {
+        self.events.push((self.card.event()?, so_far));
+        Ok(())
+    }
+
+    /// Notes the seconds of stages and exchanges that took longer here than on other cards, which number `k` is one of.
+    fn read(&self, team: &Team<C>, k: usize, run: &mut Run) -> Result<(), CudaError> {
+        let exchanging = |first: &Exchanged, second: &Exchanged| team.exchanging(k, first, second);
+        let between = |first: &(C::Event, Exchanged), second: &(C::Event, Exchanged)| -> Result<f64, CudaError> {
+            Ok((C::seconds(&first.0, &second.0)? - exchanging(&first.1, &second.1)?).max(0.0))
+        };
+        for (seconds, pair) in run.seconds.iter_mut().zip(self.events.windows(2)) {
+            *seconds = seconds.max(between(&pair[0], &pair[1])?);
+        }
+        if let [first, .., last] = &self.events[..] {
+            run.total = run.total.max(between(first, last)?);
+            // The exchange of what the cards counted comes behind the last event.
+            run.travelled = run.travelled.max(exchanging(&first.1, &team.so_far())?);
+        }
+        Ok(())
+    }
+}

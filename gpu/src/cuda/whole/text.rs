@@ -1,0 +1,111 @@
+//! The text of all kernels of an FMM on the card, for a P2P kernel, an order and a precision.
+
+use crate::cuda::p2p::Number;
+use fmm::expansion::solid::dense::Dense;
+use pg2::backend::cuda::p2p::{Names, Real, TILE, Unfit, pair};
+use pg2::backend::cuda::prelude;
+use pg2::graph::Graph;
+
+const TEXTS: [&str; 8] = [
+    TILE,
+    include_str!("../../../templates/scan.cu"),
+    include_str!("../../../templates/fmm/common.cu"),
+    include_str!("../../../templates/fmm/tree.cu"),
+    include_str!("../../../templates/fmm/expansions.cu"),
+    include_str!("../../../templates/fmm/m2l.cu"),
+    include_str!("../../../templates/fmm/near.cu"),
+    include_str!("../../../templates/fmm/made.cu"),
+];
+
+/// What f32 needs besides.
+const ASK: &str = include_str!("../../../templates/fmm/ask.cu");
+
+/// Shared memory of a block without asking for more, and what a multiprocessor has for all its blocks.
+const SHARED_MEMORY: usize = 48 << 10;
+const ALL_SHARED_MEMORY: usize = 200 << 10;
+const REGISTERS: usize = 64 << 10;
+
+/// Targets and threads along them of a block of M2L, as in the text.
+const CELLS: usize = 64;
+const GROUPS: usize = 16;
+
+/// How the work is divided. Measured on an H200; see docs/cuda.md.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    pub terms: usize,
+    /// Numbers from one expansion to the next, and the parts of it that M2L takes one after the other.
+    pub pitch: usize,
+    chunks: usize,
+    /// Blocks of M2L that a multiprocessor is to hold.
+    m2l_blocks: usize,
+    /// Parents of a block of M2M and L2L.
+    pub families: usize,
+    /// Of P2P: threads of a block, targets of a thread, and blocks of a multiprocessor.
+    pub threads: usize,
+    shared: usize,
+    blocks: usize,
+}
+
+impl Shape {
+    pub fn new(order: usize, real: Real) -> Shape {
+        let bytes = if real == Real::F32 { 4 } else { 8 };
+        let (terms, vector) = ((order + 1) * (order + 1), 16 / bytes);
+        let chunk = |chunks: usize| terms.div_ceil(chunks).next_multiple_of(vector);
+        // Two buffers of the matrix and the sources, in rows of an odd number of vectors.
+        let room = |chunks: usize| 2 * bytes * (terms + CELLS) * ((chunk(chunks) / vector) | 1) * vector + CELLS * 16;
+        let chunks = (1..=terms).find(|chunks| room(*chunks) <= SHARED_MEMORY).unwrap_or(terms);
+        let sums = (order + 1) * CELLS / GROUPS;
+        let registers = (sums + 20) * bytes / 4 + 40;
+        let by_registers = REGISTERS / (registers * GROUPS * (order + 1)).next_multiple_of(32 * registers);
+        let (threads, shared, blocks) = if real == Real::F32 { (96, 2, 10) } else { (128, 1, 4) };
+        Shape {
+            terms,
+            pitch: chunk(chunks) * chunks,
+            chunks,
+            m2l_blocks: (ALL_SHARED_MEMORY / room(chunks)).min(by_registers).clamp(1, 6),
+            families: if order <= 7 { 4 } else { 2 },
+            threads,
+            shared,
+            blocks,
+        }
+    }
+
+    /// Targets that a block of P2P takes at most.
+    pub fn targets(&self) -> usize {
+        self.threads * self.shared
+    }
+}
+
+/// All kernels in one text.
+pub fn text<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape) -> Result<String, Unfit> {
+    let names = &Names::USUAL;
+    let (own, wide) = (pair(graph, names, T::REAL)?, pair(graph, names, Real::F64)?);
+    let numbers = |of: &[f64]| of.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", ");
+    let steps: Vec<String> = dense.steps.iter().map(|s| format!("{{{}}}", numbers(s))).collect();
+    let most = dense.slopes.iter().flatten().map(Vec::len).max().unwrap_or(0).max(1);
+    let defines = [
+        ("SINGLE", (T::REAL == Real::F32) as usize),
+        ("ORDER", dense.order),
+        ("PITCH", shape.pitch),
+        ("CHUNKS", shape.chunks),
+        ("LISTED", dense.lists[0].len()),
+        ("SLOPES", most),
+        ("FAMILIES", shape.families),
+        ("M2L_BLOCKS", shape.m2l_blocks),
+        ("THREADS", shape.threads),
+        ("SHARED", shape.shared),
+        ("UNROLL", 8),
+        ("UNROLL_GUARDED", 2),
+        ("TILE", 1024),
+        ("BLOCKS", shape.blocks),
+        ("MOST_TARGETS", shape.targets()),
+    ];
+    let defines: String = defines.iter().map(|(name, value)| format!("#define {name} {value}\n")).collect();
+    let tables = format!(
+        "__constant__ Real SECTORS[] = {{{}}};\n__constant__ Real STEPS[][2] = {{{}}};\n",
+        numbers(&dense.sectors),
+        steps.join(", ")
+    );
+    let ask = if T::REAL == Real::F32 { ASK } else { "" };
+    Ok(format!("{}\nnamespace wide {{\n{wide}}}\n{own}\n{defines}{tables}{}{ask}", prelude(), TEXTS.concat()))
+}

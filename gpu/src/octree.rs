@@ -1,0 +1,354 @@
+//! P2P on a GPU: the executor of the backend `cuda`, in the arithmetic that the plan names. What runs all stages there is in
+//! `whole`.
+//!
+//! Targets with pairs that are too close for it, and sums that are no numbers, are computed again on the CPU (RULES H14).
+
+pub mod whole;
+
+use crate::cuda::device::{self, Device};
+use crate::cuda::p2p::{self, Layout, Number, Prepared, Sums};
+use crate::cuda::whole::links::Links;
+use crate::cuda::{CudaError, compile};
+use fmm::data::Force;
+use fmm::direct::p2p::Near;
+use fmm::octree::executor::{Executor, Progress, Stage, State, Work};
+use fmm::octree::{FmmError, Plan, Precision};
+use fmm::parallel::prelude::*;
+use pg2::backend::cuda::p2p::{NAME, Names, Real, Shape, module, pair};
+use pg2::graph::Graph;
+use pipelines::job::BackendError;
+use pipelines::octree::bind::P2p;
+use std::cell::RefCell;
+use std::ops::Range;
+
+/// Runs P2P by a kernel on the first cards.
+pub struct Gpu {
+    name: &'static str,
+    /// They share the targets.
+    cards: Vec<Device>,
+    /// Whether all can copy from each other without the host.
+    is_linked: bool,
+    kernel: Graph,
+    units: P2p,
+    bound: Option<(Key, Bound)>,
+    whole: Option<whole::Ready>,
+    /// How they and the cards of other processes read each other's memory.
+    links: RefCell<Links<Device>>,
+}
+
+/// Who takes which cards of a machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Share {
+    /// Which one this is of how many that share.
+    pub turn: usize,
+    pub of: usize,
+    /// How many cards they share, the first ones; if it is not given, each takes one, in turn.
+    pub cards: Option<usize>,
+}
+
+impl Share {
+    /// The cards of this one, where so many are there.
+    fn cards(&self, there: usize) -> Vec<usize> {
+        let all = self.cards.unwrap_or(there).max(1);
+        match self.cards {
+            Some(_) if all > self.of => (self.turn..all).step_by(self.of).collect(),
+            _ => vec![self.turn % all],
+        }
+    }
+}
+
+/// What the data on the cards depends on: while it stays the same, the data stays there.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Key {
+    plan: u64,
+    eps: f64,
+    precision: Precision,
+}
+
+impl Key {
+    fn of(plan: &Plan) -> Key {
+        Key { plan: plan.id(), eps: plan.options.eps, precision: plan.options.precision }
+    }
+}
+
+/// A plan's data on the cards.
+enum Bound {
+    F32(Ready<f32>),
+    F64(Ready<f64>),
+}
+
+struct Ready<T> {
+    layout: Layout<T>,
+    /// For each card its part of the blocks.
+    parts: Vec<(Range<usize>, Prepared<T>)>,
+}
+
+impl<T: Number> Ready<T> {
+    /// Sends everything but the charges to the cards. Targets are shared out in Morton order.
+    fn new(cards: &mut [Device], kernel: &Graph, plan: &Plan) -> Result<Ready<T>, FmmError> {
+        let layout = Layout::of_leaves(&plan.tree, &plan.lists, plan.options.eps);
+        let text = text::<T>(kernel)?;
+        let blocks = layout.parts(cards.len());
+        let prepare = |(device, blocks): (&mut Device, Range<usize>)| {
+            Ok((blocks.clone(), Prepared::of_part(device, &text, &plan.tree, &layout, blocks)?))
+        };
+        let parts: Result<Vec<_>, CudaError> = cards.iter_mut().zip(blocks).map(prepare).collect();
+        Ok(Ready { parts: parts.map_err(BackendError::from)?, layout })
+    }
+}
+
+/// What became of the sums of the cards.
+#[derive(Default)]
+struct Added {
+    /// Targets that are to be computed again.
+    again: Vec<usize>,
+    /// Pairs that were too close.
+    close: u64,
+}
+
+/// The kernel of P2P within an FMM.
+fn text<T: Number>(kernel: &Graph) -> Result<String, FmmError> {
+    module(kernel, &Names::USUAL, T::REAL, &Shape::of_cells(T::REAL)).map_err(|why| FmmError::Option(why.0))
+}
+
+impl Gpu {
+    /// Whether it takes a kernel: one that is 1/r and has a native form. Others run as in any job.
+    pub fn takes_kernel(kernel: &Graph) -> bool {
+        P2p::bind(kernel, false, &[]).is_ok() && pair(kernel, &Names::USUAL, Real::F32).is_ok()
+    }
+
+    /// Opens the first card for a kernel that it takes.
+    pub fn open(name: &'static str, kernel: &Graph) -> Result<Gpu, FmmError> {
+        Gpu::open_cards(name, kernel, 1)
+    }
+
+    /// Opens so many cards, which share the targets.
+    pub fn open_cards(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
+        Gpu::open_shared(name, kernel, &Share { turn: 0, of: 1, cards: Some(cards) })
+    }
+
+    /// Opens the first card so many times: it does the work of as many cards, one behind the other or side by side.
+    pub fn open_in_place_of(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
+        Gpu::open_these(name, kernel, |_| Ok(vec![0; cards]))
+    }
+
+    /// Opens the cards of one of several processes or threads, which share out those of their machine.
+    pub fn open_shared(name: &'static str, kernel: &Graph, share: &Share) -> Result<Gpu, FmmError> {
+        Gpu::open_these(name, kernel, |there| match share.cards.filter(|asked| *asked > there) {
+            Some(asked) => Err(format!("{asked} GPUs are asked for and {there} found; take as many with --gpus")),
+            None => Ok(share.cards(there)),
+        })
+    }
+
+    /// Opens the cards that `choose` names, given how many there are.
+    fn open_these(
+        name: &'static str,
+        kernel: &Graph,
+        choose: impl FnOnce(usize) -> Result<Vec<usize>, String>,
+    ) -> Result<Gpu, FmmError> {
+        let units = P2p::bind(kernel, false, &[])?;
+        compile::check().map_err(BackendError::from)?;
+        Device::open().map_err(BackendError::from)?;
+        let chosen = choose(device::count()).map_err(BackendError::Tool)?;
+        let open = || -> Result<(Vec<Device>, bool), CudaError> {
+            let mut is_linked = true;
+            let open = |card: &usize| Device::open_at(*card).map(Device::untracked);
+            let all = chosen.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+            for (card, number) in all.iter().zip(&chosen) {
+                for (other, _) in all.iter().zip(&chosen).filter(|(_, other)| *other != number) {
+                    is_linked &= card.link(other)?;
+                }
+            }
+            Ok((all, is_linked))
+        };
+        let (cards, is_linked) = open().map_err(BackendError::from)?;
+        Ok(Gpu {
+            name,
+            cards,
+            is_linked,
+            kernel: kernel.clone(),
+            units,
+            bound: None,
+            whole: None,
+            links: RefCell::default(),
+        })
+    }
+
+    /// How many cards there are, and whether all can copy from each other without the host.
+    pub fn cards(&self) -> usize {
+        self.cards.len()
+    }
+
+    pub fn is_linked(&self) -> bool {
+        self.is_linked
+    }
+
+    /// Compiles the kernel for each card and says whether its data fits there.
+    fn check<T: Number>(&mut self, plan: &Plan) -> Result<(), FmmError> {
+        let text = text::<T>(&self.kernel)?;
+        for device in &mut self.cards {
+            device.function(&text, NAME, T::ARITHMETIC).map_err(BackendError::from)?;
+            p2p::check_room::<T>(device, &plan.tree, &plan.lists).map_err(BackendError::from)?;
+        }
+        Ok(())
+    }
+
+    /// The data of a plan on the cards: what is there already, or what is sent now.
+    fn bound(&mut self, plan: &Plan) -> Result<Bound, FmmError> {
+        let key = Key::of(plan);
+        match self.bound.take() {
+            Some((of, bound)) if of == key => return Ok(bound),
+            _ => {}
+        }
+        let cards = &mut self.cards;
+        Ok(match plan.options.precision {
+            Precision::F32 => Bound::F32(Ready::new(cards, &self.kernel, plan)?),
+            Precision::F64 => Bound::F64(Ready::new(cards, &self.kernel, plan)?),
+        })
+    }
+
+    /// Runs the kernel on all cards and adds what they give.
+    fn sums<T: Number>(&self, ready: &mut Ready<T>, state: &mut State) -> Result<Added, CudaError> {
+        let Ready { layout, parts } = ready;
+        let charges = state.charges;
+        for ((_, part), device) in parts.iter_mut().zip(&self.cards) {
+            part.set_charges(device, charges)?;
+            part.start(device)?;
+        }
+        let mut added = Added::default();
+        for ((blocks, part), device) in parts.iter_mut().zip(&self.cards) {
+            let sums = part.fetch(device)?;
+            let blocks: Vec<_> = layout.blocks().skip(blocks.start).take(blocks.len()).collect();
+            self.add(&blocks, &sums, state, &mut added);
+        }
+        Ok(added)
+    }
+
+    /// Adds what a card gave for its blocks, in box units. Threads of the pool help as soon as the far field leaves some idle.
+    fn add<T: Number>(&self, blocks: &[(Range<usize>, f64)], sums: &Sums<T>, state: &mut State, added: &mut Added) {
+        let (tree, length) = (&state.plan.tree, self.units.length);
+        let twins = &tree.targets().twins;
+        // The card has the potential first, and the gradient behind it.
+        let unit = [0, 1, 2, 3].map(|a| self.units.unit(a));
+        let one = |(size, targets, force): (f64, Range<usize>, &mut [Force])| {
+            // The kernel took lengths in units of the block.
+            let scale = tree.map.size / size;
+            let (first, second) = (scale / length, scale * scale / (length * length));
+            let scale = [first, second, second, second];
+            let mut added = Added::default();
+            for (k, force) in targets.zip(force) {
+                let (sum, close) = sums.of(k);
+                let (close, own) = (close as u64, twins[k] as u64);
+                if close == own && sum.iter().all(|x| x.f64().is_finite()) {
+                    (0..4).for_each(|a| force[a] += sum[a].f64() / unit[a] * scale[a]);
+                } else {
+                    added.close += close.saturating_sub(own);
+                    added.again.push(k);
+                }
+            }
+            added
+        };
+        // Blocks follow each other in the order of the targets.
+        let (mut rest, mut from, mut places) = (&mut state.force[..], 0, Vec::with_capacity(blocks.len()));
+        for (targets, size) in blocks {
+            let (force, behind) = rest[targets.start - from..].split_at_mut(targets.len());
+            places.push((*size, targets.clone(), force));
+            (rest, from) = (behind, targets.end);
+        }
+        let all: Vec<Added> = places.into_par_iter().map(one).collect();
+        for part in all {
+            added.close += part.close;
+            added.again.extend(part.again);
+        }
+    }
+}
+
+impl Executor for Gpu {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn takes(&self, stage: Stage) -> bool {
+        stage == Stage::P2p
+    }
+
+    fn is_device(&self) -> bool {
+        true
+    }
+
+    fn is_native(&self) -> bool {
+        true
+    }
+
+    fn bind(&mut self, plan: &Plan) -> Result<(), FmmError> {
+        // What another plan had on the cards goes first. The data is sent by the stage itself, beside the far field.
+        if self.bound.as_ref().is_some_and(|(key, _)| *key == Key::of(plan)) {
+            return Ok(());
+        }
+        self.bound = None;
+        match plan.options.precision {
+            Precision::F32 => self.check::<f32>(plan),
+            Precision::F64 => self.check::<f64>(plan),
+        }
+    }
+
+    fn extremes(&self, _: Stage, state: &State) -> Vec<f64> {
+        let (tree, options) = (&state.plan.tree, &state.plan.options);
+        vec![match options.precision {
+            Precision::F32 => p2p::longest_eps::<f32>(tree, options.eps),
+            Precision::F64 => p2p::longest_eps::<f64>(tree, options.eps),
+        }]
+    }
+
+    fn suits(&self, _: Stage, state: &State, extremes: &[f64]) -> bool {
+        match state.plan.options.precision {
+            Precision::F32 => p2p::suits::<f32>(state.charges, extremes[0]),
+            Precision::F64 => p2p::suits::<f64>(state.charges, extremes[0]),
+        }
+    }
+
+    fn run(&mut self, _: Stage, state: &mut State, _: &[f64], progress: &mut Progress) -> Result<Work, FmmError> {
+        let (plan, charges) = (state.plan, state.charges);
+        let near = Near::new(&plan.tree, &plan.lists, charges, plan.options.eps);
+        let mut bound = self.bound(plan)?;
+        let added = match &mut bound {
+            Bound::F32(ready) => self.sums(ready, state),
+            Bound::F64(ready) => self.sums(ready, state),
+        }
+        .map_err(BackendError::from)?;
+        self.bound = Some((Key::of(plan), bound));
+        let Added { again, close } = added;
+        let n = plan.tree.targets().len();
+        progress("P2P", n, n);
+        let add = &mut |k: usize, f: Force| (0..4).for_each(|a| state.force[k][a] += f[a]);
+        let again = near.some(&plan.tree.leaves_of(&again), add);
+        Ok(Work {
+            streamed: plan.pairs.p2p,
+            recomputed: again.targets,
+            close,
+            wide: again.wide,
+            has_gradient: self.units.gradient.is_some(),
+            ..Work::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_share_cards_take_all_of_them_and_each_has_one() {
+        let cards = |of: usize, cards, there| -> Vec<Vec<usize>> {
+            (0..of).map(|turn| Share { turn, of, cards }.cards(there)).collect()
+        };
+        assert_eq!(cards(1, Some(3), 4), [vec![0, 1, 2]]);
+        assert_eq!(cards(2, Some(4), 4), [vec![0, 2], vec![1, 3]]);
+        assert_eq!(cards(3, Some(4), 8), [vec![0, 3], vec![1], vec![2]]);
+        // More than cards: some share one.
+        assert_eq!(cards(3, Some(2), 8), [vec![0], vec![1], vec![0]]);
+        // A card each if nothing is asked for.
+        assert_eq!(cards(3, None, 2), [vec![0], vec![1], vec![0]]);
+        assert_eq!(cards(2, None, 8), [vec![0], vec![1]]);
+    }
+}

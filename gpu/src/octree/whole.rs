@@ -1,0 +1,337 @@
+//! All stages of an FMM on the GPU, tree included, beside which the CPU does nothing.
+
+mod task;
+#[cfg(test)]
+mod tests;
+
+use super::Gpu;
+use crate::cuda::CudaError;
+use crate::cuda::device::Device;
+use crate::cuda::p2p::Number;
+use crate::cuda::whole::card::Card;
+use crate::cuda::whole::others::{Alone, Others, Team, numbers};
+use crate::cuda::whole::{DEEPEST, MOST_ORDER, NEAR2, Run, STAGES, Units, Whole, best_leaf};
+use fmm::data::particles::Field;
+use fmm::data::problem::Geometry;
+use fmm::direct::error::{self, Errors};
+use fmm::expansion::basis::Basis;
+use fmm::octree::stats::{OnCard, Pairs, PerKernel, Seconds, Stats};
+use fmm::octree::{FmmError, FmmOptions, Precision, Solutions, options};
+use fmm::tree::lists::near2;
+use pg2::backend::cuda::p2p::Real;
+use pg2::graph::Graph;
+use pipelines::job::BackendError;
+use pipelines::octree::bind::P2p;
+use std::cell::RefCell;
+use std::time::Instant;
+pub use task::{Found, Part, Task, Timed};
+
+/// What is on the cards for an order and a precision.
+pub(super) enum Ready {
+    F32(usize, Whole<f32>),
+    F64(usize, Whole<f64>),
+}
+
+/// What a whole run gives, or why the problem is one for P2P on the card beside the CPU.
+pub type Answer = Result<Solutions, String>;
+
+impl Gpu {
+    /// Why the card does not run all stages with these options.
+    pub fn refuses(&self, options: &FmmOptions) -> Option<String> {
+        let why = match () {
+            _ if self.units.gradient.is_none() => "the P2P kernel gives no gradient",
+            _ if options.basis != Basis::Solid => "the expansion is not the one in solid harmonics",
+            _ if near2(options.theta) != NEAR2 => "theta is not 0.5",
+            _ if options.lower_beyond.is_some() => "offsets with a lower order are given",
+            _ if options.near_only => "there is no far field",
+            _ if options.periodic.is_some() => "the boundaries are periodic",
+            _ if options.order > MOST_ORDER => return Some(format!("the order is above {MOST_ORDER}")),
+            _ => return None,
+        };
+        Some(why.into())
+    }
+
+    /// The leaf size that costs least for uniform particles if the card runs all stages.
+    pub fn whole_leaf(n: usize, options: &FmmOptions) -> usize {
+        best_leaf(n, options.order, real(options.precision))
+    }
+
+    /// Computes potential and gradient at all targets for each set of charges. `leaf` bounds the particles a leaf has in the mean.
+    pub fn whole(
+        &mut self,
+        geometry: Geometry,
+        sets: &[&[f64]],
+        options: &FmmOptions,
+        leaf: usize,
+    ) -> Result<Answer, FmmError> {
+        options.check()?;
+        options::check_positions(geometry)?;
+        if let Some(why) = self.refuses(options) {
+            return Ok(Err(why));
+        }
+        let count = self.cards.len();
+        let task = Task { name: self.name, geometry, sets, options, leaf: Some(leaf) };
+        match self.among(&Alone, count, &task) {
+            // P2P alone takes less room.
+            Err(CudaError::TooLarge(why)) => {
+                self.forget();
+                Ok(Err(why))
+            }
+            found => Ok(found.map(|found| found.map(Found::solutions)).map_err(BackendError::from)?),
+        }
+    }
+
+    /// The same with other processes, each with its part of the task and as many cards: results of this one's share of the particles.
+    pub fn among(&mut self, others: &dyn Others, cards: usize, task: &Task) -> Result<Part, CudaError> {
+        let own = [Some(task.geometry.sources), task.geometry.targets].into_iter().flatten();
+        let own: u64 = own.map(|columns| columns[0].len() as u64).sum();
+        let n = numbers(others, &[own])?.iter().map(|one| one[0] as usize).sum();
+        let (found, [kernels, linked]) = self.connected(others, cards, n, task.options, |team, ready| match ready {
+            Ready::F32(_, whole) => task.run(team, whole),
+            Ready::F64(_, whole) => task.run(team, whole),
+        })?;
+        Ok(found.map(|found| Found { kernels, linked, ..found }))
+    }
+
+    /// Works with so many of the cards and those of other processes, for `n` particles in all. Also the seconds until kernels were there, and
+    /// then until cards of processes could read each other's memory.
+    fn connected<R>(
+        &mut self,
+        others: &dyn Others,
+        cards: usize,
+        n: usize,
+        options: &FmmOptions,
+        work: impl FnOnce(&Team<Device>, &mut Ready) -> Result<R, CudaError>,
+    ) -> Result<(R, [f64; 2]), CudaError> {
+        let Gpu { cards: all, kernel, units, whole, links, .. } = self;
+        // With other processes there may be fewer cards than before.
+        let team = Team::among(&all[..cards], others, links);
+        let start = Instant::now();
+        prepare(whole, all, kernel, units, options)?;
+        let kernels = start.elapsed().as_secs_f64();
+        // Not beside that: the driver does one after the other, and both take longer.
+        let (start, waited) = (Instant::now(), others.waited());
+        let size = if options.precision == Precision::F32 { size_of::<f32>() } else { size_of::<f64>() };
+        // A card has at most about its share for others.
+        team.connect(n.div_ceil(team.all()) * 4 * size)?;
+        let linked = start.elapsed().as_secs_f64() - (others.waited() - waited);
+        let done = work(&team, whole.as_mut().expect("it was made"))?;
+        Ok((done, [kernels, linked]))
+    }
+
+    /// Gives back what [`Gpu::whole`] has on the cards.
+    pub fn forget(&mut self) {
+        self.settle();
+        self.whole = None;
+    }
+
+    /// Waits for the cards. If one fails here, it does nothing more.
+    fn settle(&self) {
+        self.cards.iter().for_each(|card| card.finish().unwrap_or(()));
+    }
+
+    /// Gives back what links the cards with those of other processes. `meet` waits until all processes have come there: none reads what
+    /// another one gives back.
+    pub fn unlink<E>(&mut self, meet: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        self.settle();
+        self.links.get_mut().close();
+        meet()?;
+        self.links = RefCell::default();
+        Ok(())
+    }
+
+    /// The same where a process has failed: others may still read here, and a card may wait for a mark that never comes. The driver gives all
+    /// of it back when the process ends.
+    pub fn abandon_links(&mut self) {
+        std::mem::forget(self.links.take());
+    }
+
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The same for `n` particles that are made on the cards (uniform in the unit cube, charges in [0, 1)), each its share: errors against direct sums there at `samples` targets, for each of `repeat` runs what it did.
+    pub fn made(
+        &mut self,
+        n: usize,
+        options: &FmmOptions,
+        samples: usize,
+        repeat: u32,
+    ) -> Result<Result<Made, String>, FmmError> {
+        options.check()?;
+        if let Some(why) = self.refuses(options) {
+            return Ok(Err(why));
+        }
+        let leaf = Gpu::whole_leaf(n, options);
+        let none = Geometry { sources: [&[]; 3], targets: None };
+        let task = Task { name: self.name, geometry: none, sets: &[], options, leaf: Some(leaf) };
+        let Gpu { cards, kernel, units, whole, .. } = self;
+        prepare(whole, cards, kernel, units, options).map_err(BackendError::from)?;
+        let team = Team::alone(&self.cards);
+        let found = match self.whole.as_mut().expect("it was made") {
+            Ready::F32(_, whole) => task.made(&team, whole, n, samples, repeat),
+            Ready::F64(_, whole) => task.made(&team, whole, n, samples, repeat),
+        };
+        match found {
+            Err(CudaError::TooLarge(why)) => Ok(Err(why)),
+            found => Ok(found.map_err(BackendError::from)?),
+        }
+    }
+
+    /// Runs of `n` such particles that the cards of all processes share, each process with so many cards; a first one, which makes room, is
+    /// left out.
+    pub fn timed(
+        &mut self,
+        others: &dyn Others,
+        cards: usize,
+        n: usize,
+        options: &FmmOptions,
+        repeat: u32,
+    ) -> Result<Timed, CudaError> {
+        let none = Geometry { sources: [&[]; 3], targets: None };
+        let task = Task { name: self.name, geometry: none, sets: &[], options, leaf: None };
+        let timed = self.connected(others, cards, n, options, |team, ready| match ready {
+            Ready::F32(_, whole) => task.timed(team, whole, n, repeat),
+            Ready::F64(_, whole) => task.timed(team, whole, n, repeat),
+        });
+        Ok(timed?.0)
+    }
+
+    /// Gives back the room on the cards, which is free once the cards have done what was asked for before.
+    pub fn clear(&mut self) -> Result<(), FmmError> {
+        self.forget();
+        self.bound = None;
+        Ok(self.cards.iter().try_for_each(Card::finish).map_err(BackendError::from)?)
+    }
+}
+
+/// Compiles the kernels and sends tables, unless they are there.
+fn prepare(
+    there: &mut Option<Ready>,
+    cards: &[Device],
+    kernel: &Graph,
+    units: &P2p,
+    options: &FmmOptions,
+) -> Result<(), CudaError> {
+    let (order, precision) = (options.order, options.precision);
+    let is_there = match there {
+        Some(Ready::F32(o, _)) => *o == order && precision == Precision::F32,
+        Some(Ready::F64(o, _)) => *o == order && precision == Precision::F64,
+        None => false,
+    };
+    if is_there {
+        return Ok(());
+    }
+    *there = None;
+    let P2p { units, length, .. } = units;
+    let units = Units { potential: units.potential, gradient: units.gradient, length: *length };
+    *there = Some(match precision {
+        Precision::F32 => Ready::F32(order, Whole::new(cards, kernel, order, units)?),
+        Precision::F64 => Ready::F64(order, Whole::new(cards, kernel, order, units)?),
+    });
+    Ok(())
+}
+
+fn real(precision: Precision) -> Real {
+    if precision == Precision::F32 { Real::F32 } else { Real::F64 }
+}
+
+/// Runs with particles made on the cards, all with the same bits.
+pub struct Made {
+    pub runs: Vec<Stats>,
+    pub errors: Errors,
+    /// The field at the targets that errors are from.
+    pub field: Field,
+}
+
+impl Task<'_> {
+    fn made<T: Number, C: Card>(
+        &self,
+        team: &Team<C>,
+        whole: &mut Whole<T, C>,
+        n: usize,
+        samples: usize,
+        repeat: u32,
+    ) -> Result<Result<Made, String>, CudaError> {
+        let leaf = self.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, self.options));
+        let targets: Vec<usize> = (0..samples.min(n)).map(|k| (2 * k + 1) * n / (2 * samples.min(n))).collect();
+        let fetch = |run: &Run, whole: &Whole<T, C>| Ok(field(run, &whole.fetch_some(team, &targets)?));
+        let (runs, field) = match self.repeated(team, whole, (n, leaf, repeat), fetch)? {
+            Ok(found) => found,
+            Err(why) => return Ok(Err(why)),
+        };
+        let stats = |(run, _): &(Run, f64)| {
+            let on_card = Some(OnCard { computed: run.total, ..OnCard::default() });
+            Stats { n, leaf, on_card, ..self.stats(run) }
+        };
+        let runs = runs.iter().map(stats).collect();
+        let right = whole.direct(team, &targets)?;
+        let places: Vec<usize> = (0..targets.len()).collect();
+        // Cards make their particles in the unit cube.
+        Ok(Ok(Made { runs, errors: error::compare(&field, &places, &right, 1.0), field }))
+    }
+
+    /// Adds what one set of charges took.
+    fn add(&self, run: &Run, stats: &mut Stats) {
+        let mut one = self.stats(run);
+        one.seconds.add(&stats.seconds);
+        one.seconds.tree += stats.seconds.tree;
+        one.pairs.p2p += stats.pairs.p2p;
+        one.pairs.m2l += stats.pairs.m2l;
+        one.streamed.p2p += stats.streamed.p2p;
+        one.recomputed += stats.recomputed;
+        one.close_pairs += stats.close_pairs;
+        *stats = one;
+    }
+
+    fn stats(&self, run: &Run) -> Stats {
+        let of = |name: &str| STAGES.iter().zip(run.seconds).filter(|s| *s.0 == name).map(|s| s.1).sum::<f64>();
+        let seconds = Seconds {
+            tree: of("box") + of("sort"),
+            p2m: of("P2M"),
+            m2m: of("M2M"),
+            m2l: of("M2L"),
+            l2l: of("L2L"),
+            l2p: of("L2P"),
+            p2p: of("P2P"),
+            ..Seconds::default()
+        };
+        let is_apart = self.geometry.targets.is_some();
+        let pairs = Pairs { p2p: run.pairs, m2l: m2l_pairs(run.depth), ..Pairs::default() };
+        Stats {
+            backend: self.name.to_string(),
+            order: self.options.order,
+            theta: self.options.theta,
+            levels: run.depth as usize + 1,
+            seconds,
+            pairs,
+            streamed: PerKernel { p2p: pairs.p2p, m2l: 0 },
+            recomputed: run.status.again,
+            close_pairs: if is_apart { run.status.close } else { run.status.close.div_ceil(2) },
+            has_gradient: true,
+            ..Stats::default()
+        }
+    }
+}
+
+/// Pairs of cells that M2L goes over in a tree of one depth: on each level, pairs whose parents are near, less those that are
+/// near themselves.
+fn m2l_pairs(depth: u32) -> u64 {
+    let near = |level: u32| (3 * (1u64 << level) - 2).pow(3);
+    (2..=depth.min(DEEPEST)).map(|level| 64 * near(level - 1) - near(level)).sum()
+}
+
+/// What brings potential and gradient from boxes to the user's units.
+fn factors(run: &Run) -> [f64; 4] {
+    [0, 1, 2, 3].map(|a| {
+        let (unit, power) = run.map.wide(a, 1.0);
+        unit * 2f64.powi(power + run.exponent)
+    })
+}
+
+/// Results in the user's units.
+fn field<T: Number>(run: &Run, values: &[T]) -> Field {
+    let factors = factors(run);
+    let column = |a: usize| values.chunks_exact(4).map(|v| v[a].f64() * factors[a]).collect::<Vec<f64>>();
+    Field { potential: column(0), gradient: Some([1, 2, 3].map(column)), hessian: None }
+}

@@ -1,0 +1,152 @@
+//! A run of all stages on cards, of one process or of several: the input to the cards of all, and the results of the own ones.
+
+use super::factors;
+use crate::cuda::CudaError;
+use crate::cuda::p2p::Number;
+use crate::cuda::whole::card::Card;
+use crate::cuda::whole::others::{Team, numbers};
+use crate::cuda::whole::{Amounts, Outcome, Run, Whole};
+use crate::octree::Gpu;
+use fmm::data::particles::Field;
+use fmm::data::problem::Geometry;
+use fmm::octree::stats::{OnCard, Stats};
+use fmm::octree::{FmmOptions, Solutions, softening};
+use std::time::Instant;
+
+/// What is computed: of several processes each has its slices of the sources, of their charges and of the targets.
+pub struct Task<'a> {
+    pub name: &'a str,
+    pub geometry: Geometry<'a>,
+    pub sets: &'a [&'a [f64]],
+    pub options: &'a FmmOptions,
+    /// The particles that a leaf has in the mean at most; if it is not given, what costs least.
+    pub leaf: Option<usize>,
+}
+
+/// What the cards of a process give: the fields at its targets, and what was done.
+pub struct Found {
+    pub fields: Vec<Field>,
+    pub stats: Stats,
+    /// The run of each set, and the seconds in which they waited for slower processes.
+    pub runs: Vec<Run>,
+    pub waited: f64,
+    /// Seconds until kernels were there, and then until cards of processes could read each other's memory.
+    pub kernels: f64,
+    pub linked: f64,
+}
+
+/// The same, or why the problem is one for P2P on the card beside the CPU.
+pub type Part = Result<Found, String>;
+
+/// What several runs of the same particles did, and the seconds that each of them waited for slower processes; or why there are none.
+pub type Timed = Result<Vec<(Run, f64)>, String>;
+
+/// The same with what all of them gave.
+type Repeated<R> = Result<(Vec<(Run, f64)>, R), String>;
+
+impl Found {
+    pub fn solutions(self) -> Solutions {
+        Solutions { fields: self.fields, stats: self.stats }
+    }
+}
+
+impl Task<'_> {
+    /// Some runs of particles that are made on the cards, after a first one, which makes room: each with the seconds in which it waited for
+    /// slower processes, and what `fetch` has of their results, which are all the same.
+    pub(super) fn repeated<T: Number, C: Card, R: PartialEq>(
+        &self,
+        team: &Team<C>,
+        whole: &mut Whole<T, C>,
+        (n, leaf, repeat): (usize, usize, u32),
+        fetch: impl Fn(&Run, &Whole<T, C>) -> Result<R, CudaError>,
+    ) -> Result<Repeated<R>, CudaError> {
+        whole.make(team, n, 1)?;
+        let mut one = || {
+            // Some may have fetched results sooner than others.
+            team.others.meet()?;
+            let before = team.others.waited();
+            let run = match whole.run(team, leaf, self.options.eps)? {
+                Outcome::Done(run) => *run,
+                Outcome::Unfit(why) => return Ok(Err(why)),
+            };
+            let waited = team.others.waited() - before;
+            let found = fetch(&run, whole)?;
+            Ok(Ok(((run, waited), found)))
+        };
+        let first = match one()? {
+            Ok((_, found)) => found,
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut runs = Vec::new();
+        for _ in 0..repeat {
+            match one()? {
+                Ok((run, found)) if found == first => runs.push(run),
+                Ok(_) => return Err(CudaError::Failed("two runs gave different bits".into())),
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        Ok(Ok((runs, first)))
+    }
+
+    /// Such runs, of which all results are compared.
+    pub fn timed<T: Number, C: Card>(
+        &self,
+        team: &Team<C>,
+        whole: &mut Whole<T, C>,
+        n: usize,
+        repeat: u32,
+    ) -> Result<Timed, CudaError> {
+        let leaf = self.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, self.options));
+        let found = self.repeated(team, whole, (n, leaf, repeat), |_, whole| whole.fetch(team, [1.0; 4]))?;
+        Ok(found.map(|(runs, _)| runs))
+    }
+
+    pub fn run<T: Number, C: Card>(&self, team: &Team<C>, whole: &mut Whole<T, C>) -> Result<Part, CudaError> {
+        let (start, before) = (Instant::now(), team.others.waited());
+        let Geometry { sources, targets } = self.geometry;
+        let own = [sources[0].len(), targets.map_or(0, |targets| targets[0].len())];
+        let all = numbers(team.others, &own.map(|n| n as u64))?;
+        let counts = [0, 1].map(|k| all.iter().map(|one| one[k] as usize).sum::<usize>());
+        let n = counts[0] + counts[1];
+        let leaf = self.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, self.options));
+        whole.make_room(team, &Amounts { all: n, sources: own[0], targets: targets.map(|_| own[1]) })?;
+        for axis in 0..3 {
+            // Targets that are no sources are particles without a charge, behind the sources.
+            let slices: Vec<&[f64]> = std::iter::once(sources[axis]).chain(targets.map(|t| t[axis])).collect();
+            whole.send(team, axis, &slices)?;
+        }
+        team.cards.iter().try_for_each(C::finish)?;
+        let (mut fields, mut stats, mut runs) = (Vec::new(), Stats::default(), Vec::new());
+        let waited = || team.others.waited() - before;
+        let mut times = OnCard { sent: start.elapsed().as_secs_f64() - waited(), ..OnCard::default() };
+        let mut in_runs = 0.0;
+        for charges in self.sets {
+            let (sending, so_far) = (Instant::now(), waited());
+            whole.send(team, 3, &[charges])?;
+            team.cards.iter().try_for_each(C::finish)?;
+            times.sent += sending.elapsed().as_secs_f64() - (waited() - so_far);
+            let so_far = waited();
+            let run = match whole.run(team, leaf, self.options.eps)? {
+                Outcome::Done(run) => run,
+                Outcome::Unfit(why) => return Ok(Err(why)),
+            };
+            let (eps, levels) = (run.map.length(self.options.eps), run.depth as usize + 1);
+            if softening::other(self.options, eps, levels).is_some() {
+                return Ok(Err("the softening length asks for the expansion of softened 1/r".into()));
+            }
+            times.computed += run.total;
+            in_runs += waited() - so_far;
+            let back = Instant::now();
+            let [potential, x, y, z] = whole.fetch(team, factors(&run))?;
+            fields.push(Field { potential, gradient: Some([x, y, z]), hessian: None });
+            times.fetched += back.elapsed().as_secs_f64();
+            self.add(&run, &mut stats);
+            runs.push(*run);
+        }
+        (stats.n, stats.leaf) = (counts[0], leaf);
+        stats.targets = targets.map(|_| counts[1]);
+        stats.on_card = Some(times);
+        stats.seconds.total = start.elapsed().as_secs_f64();
+        Ok(Ok(Found { fields, stats, runs, waited: in_runs, kernels: 0.0, linked: 0.0 }))
+    }
+}

@@ -1,0 +1,197 @@
+//! The kernels of the card, compiled for the host, and on a card where there is one.
+
+use super::*;
+use crate::cuda::device::Device;
+use crate::cuda::whole::on_host::{self, HostCard};
+use crate::cuda::{compile, device};
+use fmm::data::particles::Particles;
+use fmm::data::random::{Charge, Distribution, generate};
+use fmm::direct::summation::Direct;
+use fmm::octree::Plan;
+use pipelines::octree::bind::P2p;
+
+/// The field by the kernels of the card on so many cards that the host stands for.
+fn computed<T: Number>(geometry: Geometry, sets: &[&[f64]], cards: usize, order: usize, leaf: usize) -> Solutions {
+    // With an even number of them, none reads another one's memory.
+    let card = HostCard { is_far: cards.is_multiple_of(2), ..HostCard::default() };
+    computed_on::<T, HostCard>(vec![card; cards], geometry, sets, order, leaf)
+}
+
+fn computed_on<T: Number, C: Card>(
+    cards: Vec<C>,
+    geometry: Geometry,
+    sets: &[&[f64]],
+    order: usize,
+    leaf: usize,
+) -> Solutions {
+    let text = pg2::kernels::find("p2p").expect("a shipped kernel").text;
+    let kernel = pg2::compile("p2p", text).expect("it compiles").graph;
+    let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).expect("it is 1/r");
+    let units = Units { potential: units.potential, gradient: units.gradient, length };
+    let mut whole: Whole<T, C> = Whole::new(&cards, &kernel, order, units).expect("it compiles");
+    let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
+    let task = Task { name: "host", geometry, sets, options: &options, leaf: Some(leaf) };
+    let team = Team::alone(&cards);
+    let mut run = || task.run(&team, &mut whole).expect("there is room").expect("it is fit").solutions();
+    let first = run();
+    // The second run finds what the first one left.
+    assert!(cards.len() != 3 || run().fields == first.fields, "a run gives the same bits each time");
+    first
+}
+
+fn check<T: Number>(distribution: Distribution, (n, order, leaf): (usize, usize, usize), levels: usize, bound: f64) {
+    let particles = generate(n, distribution, Charge::Positive, 1);
+    let on = |cards| computed::<T>(particles.columns().into(), &[&particles.q], cards, order, leaf);
+    let one = on(1);
+    let found = error::measure(&particles, &one.fields[0], 200, 1, 0.0).gradient_rel_l2.expect("a gradient");
+    let deep = one.stats.levels;
+    assert!(deep == levels && found < bound, "{distribution:?}: {deep} levels, error {found:.1e}");
+    for cards in if n < 100 { 2..=7 } else { 2..=3 } {
+        let several = on(cards);
+        assert!(several.fields == one.fields, "{distribution:?} on {cards} cards");
+        assert_eq!((several.stats.pairs, several.stats.recomputed), (one.stats.pairs, one.stats.recomputed));
+    }
+}
+
+#[test]
+fn the_kernels_of_the_card_give_direct_sums_and_the_same_bits_on_any_number_of_cards() {
+    if !on_host::is_there() {
+        return;
+    }
+    check::<f32>(Distribution::Uniform, (400, 4, 4), 4, 3e-3);
+    check::<f64>(Distribution::Sphere, (600, 1, 1), 5, 2e-1);
+    // Without a far field.
+    check::<f64>(Distribution::Uniform, (300, 3, 40), 2, 1e-12);
+    check::<f64>(Distribution::Uniform, (31, 1, 64), 1, 1e-12);
+    check::<f32>(Distribution::Uniform, (2, 1, 64), 1, 1e-5);
+}
+
+/// Potential and gradient on several cards are those on one, to the bit, in f32 and in f64.
+fn same_on_all(particles: &Particles, order: usize, leaf: usize, counts: &[usize]) -> Stats {
+    let columns = particles.columns();
+    let one = [
+        computed::<f32>(columns.into(), &[&particles.q], 1, order, leaf),
+        computed::<f64>(columns.into(), &[&particles.q], 1, order, leaf),
+    ];
+    for cards in counts {
+        let f32 = computed::<f32>(columns.into(), &[&particles.q], *cards, order, leaf);
+        let f64 = computed::<f64>(columns.into(), &[&particles.q], *cards, order, leaf);
+        for (one, several) in one.iter().zip([f32, f64]) {
+            assert!(several.fields == one.fields, "{} particles on {cards} cards", particles.len());
+            let counted = |s: &Stats| (s.pairs, s.recomputed, s.close_pairs);
+            assert_eq!(counted(&several.stats), counted(&one.stats));
+        }
+    }
+    one.into_iter().next().expect("two").stats
+}
+
+#[test]
+fn cards_that_hold_parts_of_crowded_particles_give_the_bits_of_one() {
+    if !on_host::is_there() {
+        return;
+    }
+    // All in one point but one: one card has all targets, and others have no leaves.
+    let point = |n: usize| Particles {
+        x: [vec![0.25; n], vec![1.0]].concat(),
+        y: [vec![0.5; n], vec![1.0]].concat(),
+        z: [vec![0.125; n], vec![1.0]].concat(),
+        q: (0..=n).map(|k| k as f64 - 3.5).collect(),
+    };
+    let stats = same_on_all(&point(40), 1, 1, &[2, 3, 7]);
+    assert_eq!((stats.recomputed, stats.close_pairs), (40, 0));
+    // A crowd whose pairs are nearly all too close for f32, in the shares of all cards.
+    let mut crowd = generate(90, Distribution::Uniform, Charge::Random, 1);
+    for k in (0..90).filter(|k| k % 3 != 0) {
+        for column in [&mut crowd.x, &mut crowd.y, &mut crowd.z] {
+            column[k] = 0.4 + 1e-6 * column[k];
+        }
+    }
+    let stats = same_on_all(&crowd, 2, 2, &[2, 3, 4]);
+    assert!(stats.recomputed >= 60 && stats.close_pairs >= 1770, "{stats:?}");
+}
+
+#[test]
+fn a_gpu_that_stands_for_several_gives_the_bits_of_one() {
+    if let Err(why) = device::found().and_then(|_| compile::check()) {
+        eprintln!("skipped: no CUDA device ({why})");
+        return;
+    }
+    for (distribution, n, order, leaf) in [
+        (Distribution::Uniform, 200_000, 5, 30),
+        (Distribution::Sphere, 30_000, 3, 4),
+        (Distribution::Normal, 20_000, 4, 64),
+        (Distribution::Uniform, 5, 4, 64),
+    ] {
+        let particles = generate(n, distribution, Charge::Random, 1);
+        let on = |cards: usize| {
+            let cards = (0..cards).map(|_| Device::open().expect("there is one")).collect();
+            computed_on::<f32, Device>(cards, particles.columns().into(), &[&particles.q], order, leaf)
+        };
+        let one = on(1);
+        for cards in [2, 3, 4, 7] {
+            let several = on(cards);
+            assert!(several.fields == one.fields, "{distribution:?} on {cards} cards");
+            assert_eq!((several.stats.pairs, several.stats.recomputed), (one.stats.pairs, one.stats.recomputed));
+        }
+    }
+}
+
+#[test]
+fn a_card_takes_targets_apart_and_several_sets_of_charges() {
+    if !on_host::is_there() {
+        return;
+    }
+    let mut sources = generate(1200, Distribution::Uniform, Charge::Random, 1);
+    let targets = generate(500, Distribution::Uniform, Charge::Random, 2);
+    // A target at the very place of a source, and one close to another source.
+    for (column, at) in [&mut sources.x, &mut sources.y, &mut sources.z].into_iter().zip(targets.columns()) {
+        (column[3], column[7]) = (at[10], at[20] * (1.0 + 1e-9));
+    }
+    let geometry = Geometry { sources: sources.columns(), targets: Some(targets.columns()) };
+    let (first, second) = (&sources.q[..], &targets.q.repeat(3)[..1200]);
+    let one = computed::<f32>(geometry, &[first, second], 1, 5, 8);
+    for (charges, field) in [first, second].into_iter().zip(&one.fields) {
+        let direct = Direct { geometry, sources: charges.into(), eps: 0.0, hessian: false };
+        let errors = error::measure_all(&direct, None, field, 500, 1);
+        let is_right = [errors.gradient_median, errors.gradient_rel_l2].iter().all(|e| e.is_some_and(|e| e < 2e-3));
+        assert!(field.potential.len() == 500 && is_right, "{errors:?}");
+    }
+    // One target and one source each time; neither the sources nor the targets are close to themselves.
+    assert_eq!((one.stats.targets, one.stats.close_pairs, one.stats.recomputed), (Some(500), 2, 4));
+    let three = computed::<f32>(geometry, &[first, second], 3, 5, 8);
+    assert!(three.fields == one.fields);
+}
+
+#[test]
+fn particles_made_on_cards_have_the_errors_and_the_bits_of_others() {
+    if !on_host::is_there() {
+        return;
+    }
+    let text = pg2::kernels::find("p2p").expect("a shipped kernel").text;
+    let kernel = pg2::compile("p2p", text).expect("it compiles").graph;
+    let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).expect("it is 1/r");
+    let units = Units { potential: units.potential, gradient: units.gradient, length };
+    let options = FmmOptions { order: 4, basis: Basis::Solid, ..FmmOptions::default() };
+    let geometry = Geometry { sources: [&[]; 3], targets: None };
+    let task = Task { name: "host", geometry, sets: &[], options: &options, leaf: Some(4) };
+    let on = |count: usize| {
+        let cards: Vec<HostCard> = (0..count).map(|_| HostCard::default()).collect();
+        let mut whole: Whole<f32, HostCard> = Whole::new(&cards, &kernel, 4, units).expect("it compiles");
+        task.made(&Team::alone(&cards), &mut whole, 800, 60, 1).expect("there is room").expect("it is fit")
+    };
+    let (one, two) = (on(1), on(2));
+    let found = one.errors.gradient_rel_l2.expect("a gradient");
+    assert!(found > 0.0 && found < 3e-3 && one.errors.potential_rel_l2 < 1e-3, "{:?}", one.errors);
+    assert!(one.field == two.field && one.runs[0].pairs == two.runs[0].pairs && one.runs[0].levels == 4);
+}
+
+#[test]
+fn pairs_of_cells_are_those_of_a_full_tree() {
+    // So many particles that no cell down to the third level is empty, nor one there has more than 80.
+    let particles = generate(20_000, Distribution::Uniform, Charge::Random, 1);
+    let options = FmmOptions { basis: Basis::Solid, leaf: 80, ..FmmOptions::default() };
+    let plan = Plan::new(particles.columns(), &options).expect("good options");
+    assert_eq!(plan.tree.levels.len(), 4);
+    assert_eq!(plan.pairs.m2l, m2l_pairs(3));
+    assert_eq!((m2l_pairs(0), m2l_pairs(1)), (0, 0));
+}

@@ -1,0 +1,38 @@
+//! All backends that a kernel can run on.
+
+use fmm::shown::shown;
+use gpu::backend as cuda;
+use pipelines::job::BackendError;
+
+pub use pipelines::backends::*;
+
+/// The backend that runs an FMM where nobody chooses one.
+pub static FMM_DEFAULT: &Entry = &cpu::ENTRY;
+
+/// Every backend; the first is the default for a kernel.
+pub static BACKENDS: &[Entry] = &[emulator::ENTRY, cycle::ENTRY, cpu::ENTRY, cuda::NATIVE, cuda::EXACT, board::ENTRY];
+
+/// Of a backend on a GPU whether one is there: its name, or why it cannot be used.
+pub fn gpu_of(entry: &Entry) -> Option<Result<String, BackendError>> {
+    let find = || {
+        let name = gpu::cuda::device::found()?;
+        gpu::cuda::compile::check().map(|()| name)
+    };
+    (entry.needs == Needs::Gpu).then(|| find().map_err(BackendError::from))
+}
+
+/// The backend of a name on the command line, and what stands behind its colon.
+pub fn find(text: &str) -> Result<(&'static Entry, &str), BackendError> {
+    let (name, place) = text.split_once(':').map_or((text, None), |(name, place)| (name, Some(place)));
+    let wrong = |what: String| Err(BackendError::Unsupported(what));
+    let Some(entry) = BACKENDS.iter().find(|b| b.name == name) else {
+        let names: Vec<String> = BACKENDS.iter().map(Entry::usage).collect();
+        return wrong(format!("there is no backend `{}`; the backends are {}", shown(name), names.join(", ")));
+    };
+    match (entry.place, place) {
+        (Some(_), Some(place)) if !place.is_empty() => Ok((entry, place)),
+        (None, None) => Ok((entry, "")),
+        (Some(_), _) => wrong(format!("the backend `{name}` needs to know where: {}", entry.usage())),
+        (None, Some(_)) => wrong(format!("the backend `{name}` takes nothing behind its name")),
+    }
+}

@@ -1,0 +1,4 @@
+//! P2P in two dimensions by kernels.
+
+pub mod bind;
+pub mod offload;
