@@ -65,6 +65,16 @@ impl From<Unsound> for Failure {
     }
 }
 
+impl From<pairforge::Error> for Failure {
+    fn from(e: pairforge::Error) -> Failure {
+        match e {
+            pairforge::Error::Options(text) => Failure::Usage(text),
+            pairforge::Error::Tool(text) => Failure::Tool(text),
+            e => Failure::Input(e.to_string()),
+        }
+    }
+}
+
 impl From<BackendError> for Failure {
     fn from(e: BackendError) -> Failure {
         match e {

@@ -2,6 +2,7 @@
 //! the order of the papers, for one or several sets of charges.
 
 pub mod budget;
+mod cancel;
 pub mod executor;
 pub mod field;
 pub mod kernel;
@@ -17,6 +18,7 @@ pub mod stages;
 pub mod stats;
 pub mod tune;
 
+pub use cancel::Cancel;
 pub use options::{Coincident, FmmError, FmmOptions, MOST_PARTICLES, Precision};
 
 use crate::arith::vector::Vectors;

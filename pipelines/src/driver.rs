@@ -23,13 +23,13 @@ use residency::{Atom, Residency, atoms, cover};
 use sender::Sender;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Words gathered before a stream is handed to the link.
 const CHUNK_WORDS: usize = 1 << 20;
 
 /// Opens a link to an engine built for a kernel and about so many pairs.
-pub type OpenLink = Box<dyn Fn(&Graph, u64) -> Result<Box<dyn Link>, BackendError>>;
+pub type OpenLink = Box<dyn Fn(&Graph, u64) -> Result<Box<dyn Link>, BackendError> + Send>;
 
 /// Engines by their kernel's text form.
 type Links = HashMap<String, Box<dyn Link>>;
@@ -93,7 +93,7 @@ impl Backend for StreamBackend {
         let engines: Option<Vec<(Shared, usize)>> =
             graphs.iter().map(|graph| self.links.get(&graph.to_string())?.on_board()).collect();
         let numbers: HashSet<usize> = engines.iter().flatten().map(|e| e.1).collect();
-        let boards: HashSet<*const ()> = engines.iter().flatten().map(|e| Rc::as_ptr(&e.0) as *const ()).collect();
+        let boards: HashSet<*const ()> = engines.iter().flatten().map(|e| Arc::as_ptr(&e.0) as *const ()).collect();
         boards.len() == 1 && numbers.len() == graphs.len() && numbers.len() > 1
     }
 

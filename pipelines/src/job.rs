@@ -110,7 +110,7 @@ impl Outcome {
 }
 
 /// A place to run kernels.
-pub trait Backend {
+pub trait Backend: Send {
     /// The name on the command line.
     fn name(&self) -> &str;
 

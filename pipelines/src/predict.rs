@@ -24,9 +24,8 @@ use hdl::serial::medium::{Medium, SerialLine};
 use hdl::serial::{Identity, kernel_hash};
 use network::PredictedNetwork;
 use pg2::graph::Graph;
-use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The line to the board, and the clock of all that is on it.
@@ -50,14 +49,14 @@ pub struct LinkUse {
 
 /// A backend that computes nothing and keeps in `seen` how long a board with these engines would have taken; each has the hash of
 /// its kernel.
-pub fn backend(setup: Setup, engines: Vec<(Config, u64)>, seen: Rc<RefCell<LinkUse>>) -> StreamBackend {
-    let board: RefCell<Option<Shared>> = RefCell::new(None);
+pub fn backend(setup: Setup, engines: Vec<(Config, u64)>, seen: Arc<Mutex<LinkUse>>) -> StreamBackend {
+    let board: Mutex<Option<Shared>> = Mutex::new(None);
     let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
         let hash = kernel_hash(&graph.canonical());
         let Some(number) = engines.iter().position(|e| e.1 == hash) else {
             return Err(BackendError::Unsupported(format!("the predicted board has no engine for {}", graph.name)));
         };
-        let mut board = board.borrow_mut();
+        let mut board = board.lock().unwrap_or_else(PoisonError::into_inner);
         let board = match &*board {
             Some(board) => board.clone(),
             None => board.insert(predicted(&setup, &engines, seen.clone()).map_err(BackendError::Unsupported)?).clone(),
@@ -69,14 +68,14 @@ pub fn backend(setup: Setup, engines: Vec<(Config, u64)>, seen: Rc<RefCell<LinkU
 }
 
 /// The model of a board.
-fn predicted(setup: &Setup, engines: &[(Config, u64)], seen: Rc<RefCell<LinkUse>>) -> Result<Shared, String> {
+fn predicted(setup: &Setup, engines: &[(Config, u64)], seen: Arc<Mutex<LinkUse>>) -> Result<Shared, String> {
     engines.iter().try_for_each(|(config, _)| config.verify())?;
     let borrowed: Vec<(&Config, u64)> = engines.iter().map(|(config, hash)| (config, *hash)).collect();
     let identity = Identity::new(&borrowed, (setup.clock_mhz * 1e6).round() as u32, setup.baud);
     let configs = engines.iter().map(|e| e.0.clone()).collect();
     Ok(match setup.baud {
-        0 => Rc::new(RefCell::new(PredictedNetwork::new(configs, identity.over_ethernet(), setup, seen)?)),
-        _ => Rc::new(RefCell::new(Predicted::new(configs, identity, setup, seen)?)),
+        0 => Arc::new(Mutex::new(PredictedNetwork::new(configs, identity.over_ethernet(), setup, seen)?)),
+        _ => Arc::new(Mutex::new(Predicted::new(configs, identity, setup, seen)?)),
     })
 }
 
@@ -100,7 +99,7 @@ pub struct Predicted {
     replies: Replies,
     sent_ends: u64,
     so_far: LinkUse,
-    seen: Rc<RefCell<LinkUse>>,
+    seen: Arc<Mutex<LinkUse>>,
 }
 
 impl Predicted {
@@ -109,7 +108,7 @@ impl Predicted {
         configs: Vec<Config>,
         identity: Identity,
         setup: &Setup,
-        seen: Rc<RefCell<LinkUse>>,
+        seen: Arc<Mutex<LinkUse>>,
     ) -> Result<Predicted, String> {
         identity.verify()?;
         let byte_seconds = 10.0 / setup.baud as f64;
@@ -229,7 +228,7 @@ impl Predicted {
             }
             take_blank(&mut self.replies, &came, &self.configs, receive)?;
         }
-        *self.seen.borrow_mut() = self.so_far;
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = self.so_far;
         Ok(())
     }
 }

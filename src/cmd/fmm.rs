@@ -1,6 +1,5 @@
 //! `pairforge fmm`: the Fast Multipole Method with P2P and M2L on a backend.
 
-mod card;
 mod costs;
 pub(super) mod engine;
 pub(super) mod files;
@@ -12,30 +11,25 @@ mod ranks;
 pub(super) mod roofline;
 mod same;
 mod table;
-mod task;
 
 use super::count::count;
 use crate::failure::Failure;
-use crate::output;
 use crate::progress::Stages;
+use crate::{output, source};
 use ::ranks::mpi;
 use clap::ValueEnum;
 use engine::EngineArgs;
-use fmm::data::problem::Geometry;
 use fmm::data::random::{Charge, Distribution};
-use fmm::expansion::basis::Basis;
-use fmm::octree::executor::Executor;
-use fmm::octree::tune::cost;
-use fmm::octree::{Coincident, FmmError, FmmOptions, Precision, tune};
-use gpu::octree::Gpu;
-use kernels::Kernels;
-use pairforge::backends::{self, BACKENDS, Entry, FMM_DEFAULT, Needs};
-use pg2::graph::Graph;
-use pipelines::octree::offload::Pipelines;
+use fmm::octree::{FmmError, FmmOptions};
+use pairforge::backends::{self, BACKENDS, FMM_DEFAULT};
+use pairforge::fmm::costs::LEAF;
+use pairforge::fmm::route::{self, Route};
+use pairforge::fmm::solver::Solver;
+use pairforge::fmm::{Basis, Coincident, M2l, Options, Precision, Problem, Solutions, Translations};
+use pairforge::kernel::Kernel;
 pub use ranks::{Telling, telling};
 pub(in crate::cmd) use ranks::{agreed, of_rank, told};
 use std::path::PathBuf;
-use task::Task;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -175,7 +169,7 @@ const NATIVE: &str = "native";
 /// What an FMM takes at least for each particle: itself, its place in the tree, its potential and gradient.
 pub const BYTES_A_PARTICLE: u64 = 200;
 
-/// clap's view of an enumeration of `host`.
+/// clap's view of an enumeration of the library.
 macro_rules! choice {
     ($name:ident => $of:ty { $($word:ident),* }) => {
         #[derive(Clone, Copy, ValueEnum)]
@@ -187,12 +181,7 @@ macro_rules! choice {
         }
     };
 }
-/// Who runs the stages besides P2P.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PlaceArg {
-    Cpu,
-    Gpu,
-}
+choice!(PlaceArg => Translations { Cpu, Gpu });
 choice!(DistArg => Distribution { Uniform, Normal, Layer, Sphere, Plummer });
 choice!(ChargeArg => Charge { Random, Positive, Mass });
 choice!(BasisArg => Basis { Cartesian, Solid, Chebyshev });
@@ -230,6 +219,52 @@ pub(super) fn param(text: &str) -> Result<(String, f64), String> {
 }
 
 impl Args {
+    /// What the library is asked for; kernels that are named are read and compiled.
+    fn asked(&self) -> Result<Options, Failure> {
+        let mut asked = Options::default().backend(self.backend());
+        let kernel = |file: &String| source::load(file).map(|(_, graph)| Kernel::of_graph(graph));
+        // A prediction reads its kernels itself.
+        if self.predict.predict.is_none() {
+            asked = asked.engine(self.engine.options("", self.threads)?);
+            if let Some(file) = &self.p2p {
+                let kernel = kernel(file)?;
+                asked = asked.kernel(self.params.iter().fold(kernel, |k, (name, value)| k.with_param(name, *value)));
+            }
+            asked = match &self.m2l {
+                None => asked,
+                Some(word) if word == NATIVE => asked.m2l(M2l::Native),
+                Some(file) => asked.m2l(M2l::Kernel(kernel(file)?)),
+            };
+        }
+        Ok(self.with_numbers(asked))
+    }
+
+    /// Options of the method.
+    fn with_numbers(&self, asked: Options) -> Options {
+        let asked = asked.enlarge(self.enlarge).softening(self.eps).near_only(self.near_only).hessian(self.hessian);
+        let mut asked = asked.budget(self.budget).seed(self.seed);
+        macro_rules! given {
+            ($($value:expr => $option:ident),*) => {
+                $(if let Some(value) = $value { asked = asked.$option(value); })*
+            };
+        }
+        given!(
+            self.translations.map(Translations::from) => translations,
+            self.gpus.map(|count| count as usize) => gpus,
+            self.tol => tolerance,
+            self.order => order,
+            self.lower_beyond => lower_beyond,
+            self.theta => theta,
+            self.leaf => leaf,
+            self.expansion.map(Basis::from) => expansion,
+            self.precision.map(Precision::from) => precision,
+            self.coincident.map(Coincident::from) => coincident,
+            self.periodic.get() => periodic,
+            self.check => samples
+        );
+        asked
+    }
+
     fn backend(&self) -> &str {
         self.backend.as_deref().unwrap_or(FMM_DEFAULT.name)
     }
@@ -250,44 +285,22 @@ impl Args {
     }
 }
 
-/// Who runs the stages, and with which options.
-struct Chosen<'a> {
-    entry: &'static Entry,
-    place: &'a str,
-    /// Whether native code runs everything, and the kernel of P2P where it does so on a GPU.
-    native: bool,
-    on_gpu: Option<Graph>,
-    /// Whether the GPU is to run all stages.
-    whole: bool,
-    options: FmmOptions,
+/// Options of the library with the route that follows from them.
+struct Chosen {
+    asked: Options,
+    route: Route,
 }
 
-impl Chosen<'_> {
-    fn new(args: &Args) -> Result<Chosen<'_>, Failure> {
-        let (entry, place) = backends::find(args.backend()).map_err(|e| Failure::Usage(e.to_string()))?;
+impl Chosen {
+    fn new(args: &Args) -> Result<Chosen, Failure> {
+        let asked = args.asked()?;
+        let (entry, _) = backends::find(args.backend()).map_err(|e| Failure::Usage(e.to_string()))?;
         if args.predict.predict.is_none() {
             args.engine.check(entry, args.report.is_some())?;
         }
-        let on_gpu = kernels::on_gpu(entry, args)?;
-        if args.gpus.is_some_and(|count| count > 1) && on_gpu.is_none() {
-            return Err(Failure::Usage("--gpus shares out native code on GPUs; take it with --backend cuda".into()));
-        }
-        // A kernel that is named is run, on the CPU by its real-number meaning.
-        let is_plain = args.p2p.is_none() && !args.has_m2l_kernel();
-        let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
-        let mut options = options(args, native);
-        let whole = card::asked(args, on_gpu.is_some())?;
-        if whole && args.enlarge != 1.0 {
-            let why = "--enlarge is for trees of the CPU; leave it out, or take --translations cpu";
-            return Err(Failure::Usage(why.into()));
-        }
-        // An order alone is that of the paper's expansion, as on pipelines.
-        let is_free = args.order.is_none() && args.lower_beyond.is_none() && !args.has_m2l_kernel();
-        if args.expansion.is_none() && (whole || entry.native && is_free) {
-            options.basis = Basis::Solid;
-        }
+        let route = Route::new(&asked)?;
         start_threads(args.threads)?;
-        Ok(Chosen { entry, place, native, on_gpu, whole, options })
+        Ok(Chosen { asked, route })
     }
 }
 
@@ -296,8 +309,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if let Some(world) = ranks::asked(&args) {
         return ranks::run(&args, world);
     }
-    let Chosen { entry, place, native, on_gpu, whole, mut options } = Chosen::new(&args)?;
-    check(&args, &options, native)?;
+    let Chosen { asked, route } = Chosen::new(&args)?;
+    route.check(&asked)?;
     args.tell_of_kernels();
     if let Some(board) = &args.predict.predict {
         return predict::run(&args, board);
@@ -305,56 +318,24 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if args.tune {
         return costs::measure();
     }
-    let kernels = if native { None } else { Some(Kernels::load(&args, entry, &mut options)?) };
-    let mut gpu = on_gpu
-        .as_ref()
-        .map(|kernel| Gpu::open_cards(entry.name, kernel, args.gpus.unwrap_or(1) as usize))
-        .transpose()
-        .map_err(failure)?;
-    let engine = args.engine.options(place, args.threads)?;
-    let mut backend = (entry.open)(&engine);
-    if let Some(k) = &kernels {
-        let pairs = expected_pairs(&args);
-        k.graphs().try_for_each(|graph| backend.prepare(graph, pairs))?;
+    let (is_on_cpu, is_native) = (route.is_on_cpu(), route.native);
+    let mut solver = Solver::on(asked, route)?;
+    if !is_native {
+        solver.prepare(expected_pairs(&args))?;
     }
     let input = files::input(&args)?;
-    let known = costs::known();
-    if args.leaf.is_none() {
-        let is_board = entry.needs == Needs::Device;
-        let board = kernels.as_ref().filter(|_| is_board).map(|k| (&k.p2p, engine.clock.mhz));
-        let on = (board, native && on_gpu.is_none());
-        let cost::Shape { leaf, enlarge } = costs::shape(&known.costs, &args, &options, on, input.particles.len());
-        (options.leaf, options.enlarge) = (leaf, enlarge);
-    }
-    let mut pipelines = kernels.as_ref().map(|k| Pipelines::new(&mut *backend, &k.p2p, k.m2l.as_ref()));
-    if let Some(pipelines) = &mut pipelines {
-        // The softening length is a parameter in units of the particles' box.
-        let Geometry { sources, targets } = input.geometry();
-        let map = options.root(&[sources, targets.unwrap_or(sources)]);
-        pipelines.check(&options, &map).map_err(failure)?;
-    }
+    costs::warn(&solver.known);
+    let problem = Problem { geometry: input.geometry(), sets: input.sources() };
+    solver.check(&problem)?;
     files::save_particles(&args, &input)?;
-    let p2p = kernels.as_ref().map(|k| &k.p2p).or(on_gpu.as_ref());
-    let task = Task { args: &args, options: &options, input: &input, known: &known, native, p2p };
-    let whole =
-        gpu.as_mut().filter(|_| whole && !input.particles.is_empty()).map(|gpu| card::run(gpu, &task)).transpose()?;
-    let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
-    executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
-    let mut shown = Stages::new(Some(args.backend()));
-    let progress = &mut |stage, done, total| shown.at(stage, done, total);
-    let (fields, stats) = task.run(whole, &mut executors, progress)?;
-    drop(shown);
+    let place = (!is_on_cpu).then(|| args.backend());
+    let mut solve = || {
+        let mut shown = Stages::new(place);
+        solver.solve(&problem, &mut |stage, done, total| shown.at(stage, done, total))
+    };
+    let solved = if is_on_cpu { on_a_thread(solve) } else { solve() };
+    let Solutions { fields, stats } = solved?.solutions;
     files::write(&args, &fields, &stats)
-}
-
-/// Refuses options that do not go together.
-fn check(args: &Args, options: &FmmOptions, native: bool) -> Result<(), Failure> {
-    let refuse = |why: &str| Err(Failure::Usage(why.into()));
-    if args.hessian && !native {
-        return refuse("kernels have no pins for Hessians; compute them natively, with --backend cpu and no kernel");
-    }
-    options.check().map_err(failure)?;
-    Ok(())
 }
 
 pub(super) fn start_threads(threads: usize) -> Result<(), Failure> {
@@ -374,34 +355,6 @@ fn on_a_thread<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     rayon::join(f, || ()).0
 }
 
-/// The leaf size where costs do not choose it.
-const LEAF: usize = 64;
-
-/// What was asked for, and for the rest what is best. `native` code alone runs everything.
-fn options(args: &Args, native: bool) -> FmmOptions {
-    let usual = if args.tol.is_some() { Basis::Solid } else { Basis::Cartesian };
-    let precision = args.tol.filter(|_| native).map_or(Precision::F64, tune::precision);
-    let mut options = FmmOptions {
-        order: args.order.unwrap_or(4),
-        lower_beyond: args.lower_beyond,
-        theta: args.theta.unwrap_or(0.5),
-        leaf: LEAF,
-        enlarge: args.enlarge,
-        precision: args.precision.map_or(precision, Precision::from),
-        basis: args.expansion.map_or(usual, Basis::from),
-        eps: args.eps,
-        coincident: args.coincident.map_or(Default::default(), Into::into),
-        near_only: args.near_only,
-        periodic: args.periodic.get(),
-        params: args.params.clone(),
-    };
-    if let Some(wanted) = args.tol {
-        options = tune::start(&options, wanted);
-    }
-    options.leaf = args.leaf.unwrap_or(LEAF);
-    options
-}
-
 /// About how many pairs there will be, before any particle is read or drawn.
 fn expected_pairs(args: &Args) -> u64 {
     // A particle in a file is four numbers of about eight bytes.
@@ -411,10 +364,12 @@ fn expected_pairs(args: &Args) -> u64 {
     n.saturating_mul(n.min(27 * args.leaf.unwrap_or(LEAF) / 2)) as u64
 }
 
+/// Options of the method where kernels run all of P2P and M2L.
+fn options_of_kernels(args: &Args) -> FmmOptions {
+    let params = args.params.clone();
+    FmmOptions { params, ..route::options(&args.with_numbers(Options::default()), false) }
+}
+
 pub(super) fn failure(e: FmmError) -> Failure {
-    match e {
-        FmmError::Backend(e) => e.into(),
-        FmmError::Option(text) => Failure::Usage(text),
-        e => Failure::Input(e.to_string()),
-    }
+    pairforge::Error::from(e).into()
 }

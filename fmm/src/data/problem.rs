@@ -10,9 +10,9 @@ pub struct Geometry<'a, const D: usize = 3> {
     pub targets: Option<[&'a [f64]; D]>,
 }
 
-impl<'a, const D: usize> From<[&'a [f64]; D]> for Geometry<'a, D> {
-    fn from(sources: [&'a [f64]; D]) -> Geometry<'a, D> {
-        Geometry { sources, targets: None }
+impl<'a, C: AsRef<[f64]> + ?Sized, const D: usize> From<[&'a C; D]> for Geometry<'a, D> {
+    fn from(sources: [&'a C; D]) -> Geometry<'a, D> {
+        Geometry { sources: sources.map(C::as_ref), targets: None }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::expansion::chebyshev;
 use crate::octree::executor::{BackendError, Executor};
 use crate::octree::field::beyond;
 use crate::octree::kernel::KernelError;
-use crate::octree::{Outputs, Plan, periodic};
+use crate::octree::{Cancel, Outputs, Plan, periodic};
 use crate::tree::boxmap::BoxMap;
 use crate::tree::charges::{self, Ends};
 use crate::tree::lists::near2;
@@ -60,6 +60,8 @@ pub struct FmmOptions {
     pub periodic: Option<Periodic>,
     /// The values of the P2P kernel's own parameters, by name.
     pub params: Vec<(String, f64)>,
+    /// Ends a run between two stages.
+    pub cancel: Cancel,
 }
 
 impl Default for FmmOptions {
@@ -77,6 +79,7 @@ impl Default for FmmOptions {
             near_only: false,
             periodic: None,
             params: Vec::new(),
+            cancel: Cancel::default(),
         }
     }
 }
@@ -94,6 +97,9 @@ pub enum FmmError {
     Kernel(#[from] KernelError),
     #[error(transparent)]
     Backend(#[from] BackendError),
+    /// The caller has ended the run.
+    #[error("cancelled")]
+    Cancelled,
 }
 
 impl FmmOptions {

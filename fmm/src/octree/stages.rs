@@ -17,6 +17,7 @@ pub struct Stages<'a, 'e, 'p> {
 impl<'e> Stages<'_, 'e, '_> {
     /// Runs one stage for all sets of charges, and notes its seconds.
     pub fn stage(&mut self, stage: Stage, states: &mut [State]) -> Result<Vec<Work>, FmmError> {
+        states.iter().take(1).try_for_each(|state| state.plan.options.cancel.check())?;
         let start = Instant::now();
         let suited = self.suited(stage, states)?;
         let work = match self.executors.iter_mut().find(|e| e.takes(stage)) {
@@ -83,6 +84,7 @@ impl<'e> Stages<'_, 'e, '_> {
         states: &mut [State],
         near: &mut [State],
     ) -> Result<(Vec<Work>, Vec<Work>, Waited), FmmError> {
+        states.iter().take(1).try_for_each(|state| state.plan.options.cancel.check())?;
         let both = overlap::both(|| native::far_field(far, states), || self.stage(Stage::P2p, near))?;
         self.seconds.add(&both.far.1);
         Ok((both.far.0, both.near, both.waited))

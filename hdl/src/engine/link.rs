@@ -2,15 +2,14 @@
 
 use super::Config;
 use super::protocol::Stream;
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Why a link failed; the text names the tool or device and the remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LinkError(pub String);
 
 /// An engine at the other end of two streams. It keeps its state between calls.
-pub trait Link {
+pub trait Link: Send {
     /// What the engine was built with.
     fn config(&self) -> &Config;
 
@@ -26,7 +25,7 @@ pub trait Link {
 }
 
 /// Several engines that are reached together. They work at the same time, each on its own packets in their order.
-pub trait Board {
+pub trait Board: Send {
     /// What the engines were built with.
     fn configs(&self) -> &[Config];
 
@@ -40,7 +39,7 @@ pub trait Board {
 pub type Receive<'a> = dyn FnMut(usize, &[u32]) + 'a;
 
 /// A board as the links to its engines have it.
-pub type Shared = Rc<RefCell<dyn Board>>;
+pub type Shared = Arc<Mutex<dyn Board>>;
 
 /// One engine of a board.
 pub struct Channel {
@@ -52,7 +51,7 @@ pub struct Channel {
 impl Channel {
     /// The link to engine `number`.
     pub fn new(board: Shared, number: usize) -> Channel {
-        let config = board.borrow().configs()[number].clone();
+        let config = board.lock().unwrap_or_else(PoisonError::into_inner).configs()[number].clone();
         Channel { board, number, config }
     }
 }
@@ -64,7 +63,7 @@ impl Link for Channel {
 
     fn exchange(&mut self, input: &Stream, receive: &mut dyn FnMut(&[u32])) -> Result<(), LinkError> {
         let to = vec![self.number as u8; input.ends.len()];
-        self.board.borrow_mut().exchange(input, &to, &mut |_, packet| receive(packet))
+        self.board.lock().unwrap_or_else(PoisonError::into_inner).exchange(input, &to, &mut |_, packet| receive(packet))
     }
 
     fn on_board(&self) -> Option<(Shared, usize)> {

@@ -32,9 +32,9 @@ pub enum Heard<U> {
 }
 
 /// A way to carry frames.
-pub trait Medium: Default + Debug {
+pub trait Medium: Default + Debug + Send {
     /// What offsets count.
-    type Unit: Copy + Debug;
+    type Unit: Copy + Send + Debug;
     /// log2 of the bytes of a unit.
     const UNIT_BITS: u32;
     /// Bits of an offset in a frame; the host itself counts in 64.

@@ -8,6 +8,7 @@ mod emulator;
 mod fmm;
 mod hostile;
 mod kernels;
+mod library;
 mod own_sums;
 mod periodic;
 mod periodic_black_box;

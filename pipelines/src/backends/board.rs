@@ -13,8 +13,7 @@ use hdl::engine::link::{Channel, Link, Shared};
 use hdl::serial::host::Patience;
 use hdl::serial::{Identity, kernel_hash};
 use pg2::graph::Graph;
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Begins the name of a board on the network.
 const NETWORK: &str = "udp:";
@@ -34,9 +33,9 @@ pub const ENTRY: Entry = Entry {
 /// Opens the boards at `options.place`: ports separated by commas.
 fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let ports: Vec<String> = options.place.split(',').map(|p| p.trim().to_string()).collect();
-    let boards = RefCell::new((ports, Vec::<Opened>::new()));
+    let boards = Mutex::new((ports, Vec::<Opened>::new()));
     let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
-        let (closed, open) = &mut *boards.borrow_mut();
+        let (closed, open) = &mut *boards.lock().unwrap_or_else(PoisonError::into_inner);
         for port in closed.drain(..) {
             open.push(Opened::connect(&port, Patience::default()).map_err(BackendError::Tool)?);
         }
@@ -45,7 +44,7 @@ fn open(options: &BackendOptions) -> Box<dyn Backend> {
         let Some((board, number)) = found else {
             return Err(BackendError::Tool(other_kernel(graph, hash, open)));
         };
-        board.session.borrow_mut().set_layout(number, graph.layout());
+        board.session.lock().unwrap_or_else(PoisonError::into_inner).set_layout(number, graph.layout());
         Ok(Box::new(Channel::new(board.shared.clone(), number)))
     };
     Box::new(StreamBackend::new(ENTRY.name, Box::new(open), ENTRY.clocked).on_device())
@@ -70,7 +69,7 @@ pub fn of_rank(place: &str, rank: usize, ranks: usize) -> Result<String, Backend
 struct Opened {
     port: String,
     identity: Identity,
-    session: Rc<RefCell<dyn Session>>,
+    session: Arc<Mutex<dyn Session>>,
     /// The same, as the links to its engines have it.
     shared: Shared,
 }
@@ -87,7 +86,7 @@ impl Opened {
 
     fn new<S: Session + 'static>(session: S) -> Opened {
         let (port, identity) = (session.port().to_string(), session.identity().clone());
-        let session = Rc::new(RefCell::new(session));
+        let session = Arc::new(Mutex::new(session));
         Opened { port, identity, session: session.clone(), shared: session }
     }
 

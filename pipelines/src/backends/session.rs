@@ -12,7 +12,7 @@ use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Where a board is reached.
-pub trait Port {
+pub trait Port: Send {
     type Medium: Medium;
 
     /// Its name, for people.

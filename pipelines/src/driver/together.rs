@@ -11,6 +11,7 @@ use hdl::engine::Config;
 use hdl::engine::link::Shared;
 use hdl::engine::protocol::Stream;
 use std::collections::VecDeque;
+use std::sync::PoisonError;
 
 /// The jobs of one engine.
 struct Lane<'a> {
@@ -135,7 +136,8 @@ pub fn together(
 fn exchange(board: &Shared, all: &mut Stream, to: &mut Vec<u8>, lanes: &mut [Lane]) -> Result<(), BackendError> {
     let mut wrong = None;
     board
-        .borrow_mut()
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
         .exchange(all, to, &mut |number, packet| {
             let lane = lanes.iter_mut().find(|lane| lane.number == number);
             let taken = match lane {

@@ -8,7 +8,7 @@ use hdl::engine::protocol::{END, END_REPLY, I, LOAD_J, PARAM, RESULT, RUN, RUN_H
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::SplitMix64;
 use std::collections::VecDeque;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Beats that the queue at the input holds.
 const INPUT: usize = 16;
@@ -32,7 +32,7 @@ struct Held {
     /// When they can begin, and their sources.
     from: u64,
     sources: u64,
-    segments: Rc<Vec<Segment>>,
+    segments: Arc<Vec<Segment>>,
     n: u32,
     tag: u32,
     hold: bool,
@@ -56,7 +56,7 @@ struct Run {
     tag: u32,
     group: usize,
     hold: bool,
-    segments: Rc<Vec<Segment>>,
+    segments: Arc<Vec<Segment>>,
 }
 
 /// An engine's clocks.
@@ -318,7 +318,7 @@ impl Engine {
                 let pairs = p[4..].chunks_exact(2).take(count);
                 let segments = pairs.map(|s| Segment { first: s[0], count: s[1] }).collect();
                 let group = (p[3] >> 24) as usize % self.groups.len();
-                self.run = Run { tag: p[1], group, hold: p[0] & RUN_HOLD != 0, segments: Rc::new(segments) };
+                self.run = Run { tag: p[1], group, hold: p[0] & RUN_HOLD != 0, segments: Arc::new(segments) };
             }
             I => {
                 let segments = self.run.segments.clone();

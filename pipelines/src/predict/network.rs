@@ -11,9 +11,8 @@ use hdl::serial::Identity;
 use hdl::serial::chunks::Replies;
 use hdl::serial::host::{Failure, HostEnd, Patience};
 use hdl::serial::medium::Medium;
-use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Clocks of a step.
@@ -45,7 +44,7 @@ pub struct PredictedNetwork {
     replies: Replies,
     sent_ends: u64,
     so_far: LinkUse,
-    seen: Rc<RefCell<LinkUse>>,
+    seen: Arc<Mutex<LinkUse>>,
 }
 
 fn due(queue: &mut VecDeque<(u64, Vec<u8>)>, now: u64) -> Option<Vec<u8>> {
@@ -59,7 +58,7 @@ impl PredictedNetwork {
         configs: Vec<Config>,
         identity: Identity,
         setup: &Setup,
-        seen: Rc<RefCell<LinkUse>>,
+        seen: Arc<Mutex<LinkUse>>,
     ) -> Result<PredictedNetwork, String> {
         identity.verify()?;
         let clock_hz = setup.clock_mhz * 1e6;
@@ -186,7 +185,7 @@ impl PredictedNetwork {
             }
             take_blank(&mut self.replies, &Datagrams::bytes(&came), &self.configs, receive)?;
         }
-        *self.seen.borrow_mut() = self.so_far;
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = self.so_far;
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ mod tables;
 use super::engine::EngineArgs;
 use super::files::{self, particles};
 use super::kernels::{Kernels, generated};
-use super::{Args, LEAF, failure, options};
+use super::{Args, LEAF, failure, options_of_kernels};
 use crate::cmd::lanes::{Share, each};
 use crate::failure::Failure;
 use crate::files::Files;
@@ -28,9 +28,8 @@ use pipelines::octree::offload;
 use pipelines::octree::offload::Pipelines;
 use pipelines::predict::{self, LinkUse, Setup};
 use serde::Serialize;
-use std::cell::RefCell;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(clap::Args)]
 pub struct PredictArgs {
@@ -206,7 +205,7 @@ pub struct Machine {
 }
 
 /// What the link of a modelled board sees.
-type Seen = Rc<RefCell<LinkUse>>;
+type Seen = Arc<Mutex<LinkUse>>;
 
 impl Machine {
     /// The model of the board, ready for some kernels.
@@ -223,7 +222,15 @@ impl Ran {
     pub fn alone(stats: Stats, kernels: &Kernels, seen: &Seen) -> Ran {
         let Stats { seconds, pairs, cycles, utilisation, .. } = stats;
         let modelled = seconds.p2p + if kernels.m2l.is_some() { seconds.m2l } else { 0.0 };
-        Ran { seconds, pairs, cycles, utilisation, seen: *seen.borrow(), modelled, exchange: None }
+        Ran {
+            seconds,
+            pairs,
+            cycles,
+            utilisation,
+            seen: *seen.lock().unwrap_or_else(PoisonError::into_inner),
+            modelled,
+            exchange: None,
+        }
     }
 }
 
@@ -248,7 +255,7 @@ impl PredictArgs {
 fn kernels(args: &Args, board: &Board) -> Result<Kernels, Failure> {
     let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
     let m2l = m2l(args, board, &p2p)?;
-    offload::bind(&p2p, m2l.as_ref(), &options(args, false)).map_err(failure)?;
+    offload::bind(&p2p, m2l.as_ref(), &options_of_kernels(args)).map_err(failure)?;
     Ok(Kernels { p2p, m2l })
 }
 
@@ -261,7 +268,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
         files::save(path, &Input::from(particles.clone()).columns())?;
     }
     let plan = |leaf: usize| {
-        let options = fmm::octree::FmmOptions { leaf, ..options(args, false) };
+        let options = fmm::octree::FmmOptions { leaf, ..options_of_kernels(args) };
         Plan::new(particles.columns(), &options).map_err(failure)
     };
     let ran = |leaf: usize, machine: &Machine| {
@@ -286,7 +293,7 @@ fn asked<'a>(
     run: &'a dyn Fn(usize, &Machine) -> Result<Ran, Failure>,
 ) -> Asked<'a> {
     let (theta, leaf) = (args.theta.unwrap_or(0.5), args.leaf.unwrap_or(LEAF));
-    let order = options(args, false).order;
+    let order = options_of_kernels(args).order;
     Asked { predict: &args.predict, kernels, what: "particles", n, order, theta, leaf, ranks: None, run }
 }
 
@@ -314,11 +321,11 @@ fn m2l(args: &Args, board: &Board, p2p: &Graph) -> Result<Option<Graph>, Failure
     match (args.m2l.as_deref(), &args.predict.synth) {
         (Some(name), _) if name == super::NATIVE => Ok(None),
         (Some(file), _) => Ok(Some(source::load(file)?.1)),
-        (None, Some(dir)) => bitstream::m2l(board, dir, p2p, &options(args, false)),
+        (None, Some(dir)) => bitstream::m2l(board, dir, p2p, &options_of_kernels(args)),
         (None, None) => {
             let several = args.engine.lanes.pipelines.len() > 1 || args.engine.fold.ii.len() > 1;
             let is_there = several || fills(&args.predict, &args.engine, board);
-            is_there.then(|| generated(options(args, false).order)).transpose()
+            is_there.then(|| generated(options_of_kernels(args).order)).transpose()
         }
     }
 }

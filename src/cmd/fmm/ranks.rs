@@ -2,24 +2,26 @@
 
 use super::kernels::Kernels;
 use super::same::Content;
-use super::{Args, Chosen, card, check, costs, expected_pairs, failure, files, predict, same, task};
+use super::{Args, Chosen, costs, expected_pairs, failure, files, predict, same};
 use crate::failure::Failure;
 use crate::output;
+use crate::progress::Stages;
 use fmm::data::input::Input;
 use fmm::data::particles::Field;
 use fmm::data::problem::{Geometry, Sources};
 use fmm::octree::budget::Fields;
 use fmm::octree::executor::Executor;
 use fmm::octree::stats::Stats;
-use fmm::octree::tune::cost;
 use fmm::octree::{FmmError, FmmOptions};
 use gpu::octree::{Gpu, Share};
-use pairforge::backends::{BackendOptions, Needs, board};
+use pairforge::backends::BackendOptions;
+use pairforge::fmm::costs::Known;
+use pairforge::fmm::route::Route;
+use pairforge::fmm::{Options, Problem, task, whole};
 use pg2::graph::Graph;
-use pipelines::job::{Backend, BackendError};
+use pipelines::job::Backend;
 use pipelines::octree::kernel::of_graph;
 use pipelines::octree::offload::Pipelines;
-use ranks::budget;
 use ranks::comm::{Comm, Tag, agree, gather_u64, on_machine};
 use ranks::mpi::{self, Mpi};
 use ranks::prepare::Slice;
@@ -27,6 +29,7 @@ use ranks::report::RanksReport;
 use ranks::solve::{Answer, collected, solve};
 use ranks::tune::{self, Engine, Tuned};
 use ranks::{RankError, threads};
+use ranks::{budget, cards};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -79,24 +82,14 @@ fn check_ranks(args: &Args, world: &World, chosen: &Chosen, ranks: usize) -> Res
     if args.ranks.is_some() && matches!(world, World::Mpi) {
         return Err(Failure::Usage("mpirun says how many ranks there are; leave --ranks out".into()));
     }
-    chosen.place_of(0, ranks).map(drop).map_err(|e| Failure::Usage(e.to_string()))
-}
-
-impl Chosen<'_> {
-    /// What of the backend's place is one rank's: boards serve one process each.
-    fn place_of(&self, rank: usize, ranks: usize) -> Result<String, BackendError> {
-        match self.entry.needs {
-            Needs::Device => board::of_rank(self.place, rank, ranks),
-            _ => Ok(self.place.to_string()),
-        }
-    }
+    chosen.route.place_of_rank(0, ranks).map(drop).map_err(|e| Failure::Usage(e.to_string()))
 }
 
 /// Runs on all ranks. The first one writes and speaks.
 pub fn run(args: &Args, world: World) -> Result<(), Failure> {
     let is_possible = |chosen: &Chosen, ranks: usize| {
         check_ranks(args, &world, chosen, ranks)?;
-        check(args, &chosen.options, chosen.native)?;
+        chosen.route.check(&chosen.asked)?;
         args.files().check()?;
         args.tell_of_kernels();
         Ok(())
@@ -214,7 +207,7 @@ fn on_mpi(args: &Args, chosen: Chosen, mpi: &Mpi) -> Result<(), Failure> {
     }
     let known = costs::known_on(mpi).map_err(told)?;
     let job = agreed(mpi, Job::load(args, chosen, 1, known))?;
-    same::kernels(mpi, job.kernels.iter().flat_map(Kernels::graphs).chain(&job.chosen.on_gpu))?;
+    same::kernels(mpi, job.kernels.iter().flat_map(Kernels::graphs).chain(&job.route.on_gpu))?;
     let files::Part { input, counts, read } = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
     same_input(mpi, counts, &read)?;
     let save = || files::save_particles_of_ranks(args, &input, counts[0], mpi);
@@ -278,49 +271,48 @@ pub(super) fn same_input(comm: &dyn Comm, counts: [usize; 2], read: &[(PathBuf, 
 /// What all ranks are to do with any particles.
 struct Job<'a> {
     args: &'a Args,
-    chosen: Chosen<'a>,
+    asked: Options,
+    route: Route,
     kernels: Option<Kernels>,
-    engine: BackendOptions,
-    known: costs::Known,
+    /// Threads of the engine of a rank, where it is simulated.
+    threads: usize,
+    known: Known,
 }
 
 impl<'a> Job<'a> {
     /// Loads the kernels. So many ranks share the cores of one process.
-    fn load(args: &'a Args, mut chosen: Chosen<'a>, ranks: usize, known: costs::Known) -> Result<Job<'a>, Failure> {
-        let kernels = if chosen.native { None } else { Some(Kernels::load(args, chosen.entry, &mut chosen.options)?) };
+    fn load(args: &'a Args, chosen: Chosen, ranks: usize, known: Known) -> Result<Job<'a>, Failure> {
+        let Chosen { asked, mut route } = chosen;
+        let kernels = match route.native {
+            true => None,
+            false => Some(Kernels::new(&asked, route.entry, &mut route.options)?),
+        };
         let threads = (rayon::current_num_threads() / ranks).max(1);
-        let engine = args.engine.options(chosen.place, threads)?;
-        Ok(Job { args, chosen, kernels, engine, known })
+        Ok(Job { args, asked, route, kernels, threads, known })
     }
 
     /// The task with so many particles.
     fn task(&self, n: usize) -> Task<'_> {
-        let mut options = self.chosen.options.clone();
-        if self.args.leaf.is_none() {
-            let is_board = self.chosen.entry.needs == Needs::Device;
-            let board = self.kernels.as_ref().filter(|_| is_board).map(|k| (&k.p2p, self.engine.clock.mhz));
-            let on = (board, self.chosen.native && self.chosen.on_gpu.is_none());
-            let cost::Shape { leaf, enlarge } = costs::shape(&self.known.costs, self.args, &options, on, n);
-            (options.leaf, options.enlarge) = (leaf, enlarge);
-        }
-        Task { job: self, options, n }
+        let p2p = self.kernels.as_ref().map(|k| &k.p2p);
+        Task { job: self, options: self.route.options_for(&self.asked, &self.known, p2p, n), n }
     }
 
     /// The kernel of P2P, if one runs it.
     fn p2p(&self) -> Option<&Graph> {
-        self.kernels.as_ref().map(|k| &k.p2p).or(self.chosen.on_gpu.as_ref())
+        self.kernels.as_ref().map(|k| &k.p2p).or(self.route.on_gpu.as_ref())
     }
 
     /// What a rank computes on besides its CPU.
     fn open(&self, comm: &dyn Comm) -> Result<(Option<Gpu>, Box<dyn Backend>), RankError> {
-        let Chosen { entry, on_gpu, .. } = &self.chosen;
+        let Route { entry, on_gpu, .. } = &self.route;
         let (turn, of) = on_machine(comm)?;
         let share = Share { turn, of, cards: self.args.gpus.map(|count| count as usize) };
         let gpu = on_gpu.as_ref().map(|kernel| Gpu::open_shared(entry.name, kernel, &share)).transpose();
         let gpu = agree(comm, gpu.map_err(RankError::from))?;
-        let place = self.chosen.place_of(comm.rank(), comm.size());
+        let place = self.route.place_of_rank(comm.rank(), comm.size());
         let place = agree(comm, place.map_err(|e| RankError::Option(e.to_string())))?;
-        let mut backend = (entry.open)(&BackendOptions { turn, place, ..self.engine.clone() });
+        let engine = BackendOptions { turn, place, threads: self.threads, ..self.asked.engine_options().clone() };
+        let mut backend = (entry.open)(&engine);
         let pairs = expected_pairs(self.args);
         let mut prepare = || {
             let mut graphs = self.kernels.iter().flat_map(Kernels::graphs);
@@ -373,12 +365,13 @@ impl Task<'_> {
             dipoles: s.dipoles.map(|p| p.map(|c| &c[own.clone()])),
         });
         let (hessian, options, costs) = (job.args.hessian, &self.options, &job.known.costs);
-        let own = self.whole(input);
-        agree(comm, own.check_budget().map_err(of_rank))?;
+        let problem = problem(input);
+        let own = self.whole(&problem);
+        agree(comm, own.check_budget().map_err(|e| of_rank(e.into())))?;
         let (kernel, p2p) = (own.expanded().map(of_graph), options.precision);
         let slice = Slice { geometry, sets: sets.collect(), hessian, options, costs, kernel, p2p };
-        let on_cards = gpu.as_mut().filter(|_| job.chosen.whole && self.n > 0);
-        let on_cards = on_cards.map(|gpu| card::run_on_ranks(comm, gpu, job.args, &slice)).transpose()?;
+        let on_cards = gpu.as_mut().filter(|_| job.route.whole && self.n > 0);
+        let on_cards = on_cards.map(|gpu| run_on_gpus(comm, gpu, &job.asked, &slice)).transpose()?;
         let left_to_cpu = match on_cards {
             Some(Ok(Answer { fields, stats, report })) => {
                 let fields = collected(comm, &fields)?;
@@ -397,8 +390,9 @@ impl Task<'_> {
             let split = self.split(comm, &slice, &mut executors)?;
             return Ok(fields.map(|fields| Done { fields, stats, report, options: options.clone(), split }));
         };
-        let first = whole.filter(|_| comm.rank() == 0).map(|input| self.whole(input));
-        let problem = first.as_ref().map(task::Task::problem);
+        let all = whole.filter(|_| comm.rank() == 0).map(self::problem);
+        let first = all.as_ref().map(|problem| self.whole(problem));
+        let problem = first.as_ref().map(task::Task::tuned);
         let engine = Engine { p2p: job.p2p().map(of_graph), executors: &mut executors };
         let (options, found) = tune::within(comm, wanted, problem.as_ref(), &slice, engine)?;
         let split = self.split(comm, &slice.with(&options), &mut executors)?;
@@ -422,25 +416,49 @@ impl Task<'_> {
     }
 
     /// As one process would have it.
-    fn whole<'a>(&'a self, input: &'a Input) -> task::Task<'a> {
-        self.with(&self.options, input)
+    fn whole<'a>(&'a self, problem: &'a Problem<'a>) -> task::Task<'a> {
+        self.with(&self.options, problem)
     }
 
     /// The same with other options.
-    fn with<'a>(&'a self, options: &'a FmmOptions, input: &'a Input) -> task::Task<'a> {
-        let Job { args, chosen, known, .. } = self.job;
-        task::Task { args, options, input, known, native: chosen.native, p2p: self.job.p2p() }
+    fn with<'a>(&'a self, options: &'a FmmOptions, problem: &'a Problem<'a>) -> task::Task<'a> {
+        let Job { asked, route, known, .. } = self.job;
+        task::Task { asked, options, problem, known, native: route.native, p2p: self.job.p2p() }
     }
 
     fn write(&self, input: &Input, done: Done) -> Result<(), Failure> {
         let Done { fields, mut stats, report, options, split } = done;
-        let whole = self.with(&options, input);
+        let problem = problem(input);
+        let whole = self.with(&options, &problem);
         let plan = whole.plan_of_sums()?;
-        whole.complete(&mut stats, &fields, plan.as_ref())?;
+        let mut shown = Stages::new(None);
+        whole.complete(&mut stats, &fields, plan.as_ref(), &mut |stage, done, total| shown.at(stage, done, total))?;
         if let Some(split) = split {
             stats.budget = Some(whole.split(plan.as_ref(), &fields[0], &split)?);
         }
+        drop(shown);
         files::write_with(self.job.args, &fields, &stats, Some(&report))
+    }
+}
+
+/// All of an input.
+fn problem(input: &Input) -> Problem<'_> {
+    Problem { geometry: input.geometry(), sets: input.sources() }
+}
+
+/// All stages on the GPUs of all ranks, each with its slice: all ranks get the same answer.
+fn run_on_gpus(
+    comm: &dyn Comm,
+    gpu: &mut Gpu,
+    asked: &Options,
+    slice: &Slice,
+) -> Result<Result<Answer, String>, RankError> {
+    if let Some(why) = gpu.refuses(slice.options).filter(|_| asked.wants_gpu()) {
+        return Err(RankError::Option(whole::refused(&why)));
+    }
+    match cards::solve(comm, slice, gpu, asked.asked_leaf())? {
+        Err(why) if asked.wants_gpu() => Err(RankError::Range(whole::refused(&why))),
+        answer => Ok(answer),
     }
 }
 

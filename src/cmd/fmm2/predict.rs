@@ -11,6 +11,7 @@ use fmm::plane::stats::Stats;
 use fmm::plane::{Geometry, Options, Plan, Solution, Strengths};
 use pg2::graph::Graph;
 use pipelines::plane::offload::Pipelines;
+use std::sync::PoisonError;
 
 /// Predicts the leaf size that was asked for and those around the best.
 pub fn run(args: &Args, name: &str, options: &Options, p2p: Graph) -> Result<(), Failure> {
@@ -32,7 +33,7 @@ pub fn run(args: &Args, name: &str, options: &Options, p2p: Graph) -> Result<(),
         let one = |set: &Strengths| plan.run(set, &mut [&mut pipelines], &mut |_, _, _| {});
         let solutions = sets.iter().map(one).collect::<Result<Vec<Solution>, FmmError>>().map_err(failure)?;
         let Stats { seconds, pairs, kernels, .. } = Stats::of(&plan, &solutions);
-        let (seconds, seen) = (seconds.stages, *seen.borrow());
+        let (seconds, seen) = (seconds.stages, *seen.lock().unwrap_or_else(PoisonError::into_inner));
         let (cycles, utilisation, modelled) = (kernels.cycles, kernels.utilisation, seconds.p2p);
         Ok(Ran { seconds, pairs, cycles, utilisation, seen, modelled, exchange: None })
     };

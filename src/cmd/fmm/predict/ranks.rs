@@ -2,7 +2,7 @@
 //! counts. The first rank chooses leaf sizes, and tells the others.
 
 use super::super::ranks::{agreed, of_rank, same_input, slice, told};
-use super::super::{Args, costs, failure, files, options, same};
+use super::super::{Args, costs, failure, files, options_of_kernels, same};
 use super::fill::Work;
 use super::{Asked, Machine, Ran, Report, Wanted, asked, kernels};
 use crate::cmd::fmm::kernels::Kernels;
@@ -12,6 +12,7 @@ use fmm::data::input::Input;
 use fmm::octree::stats::Stats;
 use fmm::octree::{FmmOptions, Plan};
 use hdl::board::Board;
+use pairforge::fmm::costs::Known;
 use pg2::graph::Graph;
 use pipelines::driver::StreamBackend;
 use pipelines::job::{Backend, BackendError, Job, Outcome};
@@ -26,6 +27,7 @@ use ranks::solve::solve;
 use ranks::{RankError, threads};
 use std::cell::RefCell;
 use std::ops::Range;
+use std::sync::PoisonError;
 use std::time::Instant;
 
 /// On ranks that are threads of this process, which share its cores.
@@ -89,7 +91,7 @@ fn asked_leaf(args: &Args) -> usize {
 }
 
 fn options_of(args: &Args, leaf: usize) -> FmmOptions {
-    FmmOptions { leaf, ..options(args, false) }
+    FmmOptions { leaf, ..options_of_kernels(args) }
 }
 
 /// One rank.
@@ -100,7 +102,7 @@ struct Part<'a> {
     input: &'a Input,
     /// Its slice of the input.
     own: Range<usize>,
-    known: &'a costs::Known,
+    known: &'a Known,
 }
 
 impl Part<'_> {
@@ -169,7 +171,7 @@ impl Part<'_> {
             let mut pipelines = Pipelines::new(&mut timed, &self.kernels.p2p, self.kernels.m2l.as_ref());
             solve(self.comm, &self.slice(&options), &mut [&mut pipelines])?
         };
-        let own = *seen.borrow();
+        let own = *seen.lock().unwrap_or_else(PoisonError::into_inner);
         let all = gather_f64(self.comm, &[own.seconds, own.bytes_in as f64, own.bytes_out as f64, timed.spent])?;
         let most = |k: usize| all.iter().map(|one| one[k]).fold(0.0, f64::max);
         let sum = |k: usize| all.iter().map(|one| one[k]).sum::<f64>() as u64;

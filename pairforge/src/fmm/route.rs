@@ -1,0 +1,145 @@
+//! Who runs the stages, and with which options of the method.
+
+use super::costs::{self, EngineSize, Known, LEAF};
+use super::{M2l, Options, Translations, whole};
+use crate::Error;
+use crate::backends::{self, BackendOptions, Entry, Needs, board};
+use crate::kernel;
+use fmm::expansion::basis::Basis;
+use fmm::octree::tune::cost::Shape;
+use fmm::octree::{FmmOptions, Precision, tune};
+use gpu::octree::Gpu;
+use pg2::graph::Graph;
+use pipelines::job::BackendError;
+
+/// A choice that follows from options alone.
+#[derive(Clone)]
+pub struct Route {
+    pub entry: &'static Entry,
+    /// What stands behind the colon of the backend's name.
+    pub place: String,
+    /// Whether native code runs everything, and the kernel of P2P where it does so on a GPU.
+    pub native: bool,
+    pub on_gpu: Option<Graph>,
+    /// Whether the GPU is to run all stages.
+    pub whole: bool,
+    pub options: FmmOptions,
+}
+
+impl Route {
+    pub fn new(asked: &Options) -> Result<Route, Error> {
+        let (entry, place) = backends::find(&asked.backend).map_err(|e| Error::Options(e.to_string()))?;
+        let on_gpu = on_gpu(entry, asked);
+        if asked.gpus.is_some_and(|count| count > 1) && on_gpu.is_none() {
+            return Err(Error::Options("--gpus shares out native code on GPUs; take it with --backend cuda".into()));
+        }
+        let has_m2l_kernel = matches!(asked.m2l, M2l::Kernel(_));
+        // A kernel that is named is run, on the CPU by its real-number meaning.
+        let is_plain = asked.kernel.is_none() && !has_m2l_kernel;
+        let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
+        let mut options = options(asked, native);
+        let whole = whole::asked(asked, on_gpu.is_some())?;
+        if whole && asked.enlarge != 1.0 {
+            let why = "--enlarge is for trees of the CPU; leave it out, or take --translations cpu";
+            return Err(Error::Options(why.into()));
+        }
+        // An order alone is that of the paper's expansion, as on pipelines.
+        let is_free = asked.order.is_none() && asked.lower_beyond.is_none() && !has_m2l_kernel;
+        if asked.expansion.is_none() && (whole || entry.native && is_free) {
+            options.basis = Basis::Solid;
+        }
+        Ok(Route { entry, place: place.to_string(), native, on_gpu, whole, options })
+    }
+
+    /// Refuses options that do not go together.
+    pub fn check(&self, asked: &Options) -> Result<(), Error> {
+        if asked.hessian && !self.native {
+            let why = "kernels have no pins for Hessians; compute them natively, with --backend cpu and no kernel";
+            return Err(Error::Options(why.into()));
+        }
+        Ok(self.options.check()?)
+    }
+
+    /// Of the backend's place what is one rank's: boards serve one process each.
+    pub fn place_of_rank(&self, rank: usize, ranks: usize) -> Result<String, BackendError> {
+        match self.entry.needs {
+            Needs::Device => board::of_rank(&self.place, rank, ranks),
+            _ => Ok(self.place.clone()),
+        }
+    }
+
+    /// Options of the method for so many sources; the kernel of P2P is that of pipelines, if these run it.
+    pub fn options_for(&self, asked: &Options, known: &Known, p2p: Option<&Graph>, n: usize) -> FmmOptions {
+        let mut options = self.options.clone();
+        if asked.leaf.is_none() {
+            let Shape { leaf, enlarge } = costs::shape(&known.costs, self, p2p, &EngineSize::of(asked), n);
+            (options.leaf, options.enlarge) = (leaf, enlarge);
+        }
+        options
+    }
+
+    /// Whether the CPU runs all stages in native code.
+    pub fn is_on_cpu(&self) -> bool {
+        self.native && self.on_gpu.is_none()
+    }
+}
+
+/// The P2P kernel that a GPU runs natively beside the CPU's far field: the usual one, or one that is given and has a native form.
+fn on_gpu(entry: &Entry, asked: &Options) -> Option<Graph> {
+    let is_far_native = !matches!(asked.m2l, M2l::Kernel(_));
+    if entry.needs != Needs::Gpu || !entry.native || !is_far_native {
+        return None;
+    }
+    Some(p2p(asked)).filter(Gpu::takes_kernel)
+}
+
+/// The kernel of P2P: the one that is given, or the shipped one of 1/r.
+pub(super) fn p2p(asked: &Options) -> Graph {
+    match &asked.kernel {
+        Some(kernel) => kernel.graph().clone(),
+        None => kernel::shipped("p2p").expect("it is shipped").graph().clone(),
+    }
+}
+
+/// Options of the method: what was asked for, and for the rest what is best. `native` code alone runs everything.
+pub fn options(asked: &Options, native: bool) -> FmmOptions {
+    let usual = if asked.tolerance.is_some() { Basis::Solid } else { Basis::Cartesian };
+    let precision = asked.tolerance.filter(|_| native).map_or(Precision::F64, tune::precision);
+    let mut options = FmmOptions {
+        order: asked.order.unwrap_or(4),
+        lower_beyond: asked.lower_beyond,
+        theta: asked.theta.unwrap_or(0.5),
+        leaf: LEAF,
+        enlarge: asked.enlarge,
+        precision: asked.precision.unwrap_or(precision),
+        basis: asked.expansion.unwrap_or(usual),
+        eps: asked.softening,
+        coincident: asked.coincident.unwrap_or_default(),
+        near_only: asked.near_only,
+        periodic: asked.periodic,
+        params: asked.kernel.as_ref().map_or(Vec::new(), |kernel| kernel.params().to_vec()),
+        cancel: asked.cancel.clone(),
+    };
+    if let Some(wanted) = asked.tolerance {
+        options = tune::start(&options, wanted);
+    }
+    options.leaf = asked.leaf.unwrap_or(LEAF);
+    options
+}
+
+impl Options {
+    /// Whether a GPU is to run all stages and nothing else will do.
+    pub fn wants_gpu(&self) -> bool {
+        self.translations == Some(Translations::Gpu)
+    }
+
+    /// The leaf size, if one was asked for.
+    pub fn asked_leaf(&self) -> Option<usize> {
+        self.leaf
+    }
+
+    /// The engine of pipelines.
+    pub fn engine_options(&self) -> &BackendOptions {
+        &self.engine
+    }
+}

@@ -1,0 +1,213 @@
+//! An FMM as it was asked for: plan and run, and then its errors.
+
+use super::costs::Known;
+use super::{Options, Problem};
+use crate::Error;
+use fmm::data::Force;
+use fmm::data::particles::Field;
+use fmm::data::problem::Sources;
+use fmm::direct::error::{self, Errors};
+use fmm::direct::summation::Direct;
+use fmm::expansion::basis::Basis;
+use fmm::octree::budget::{self, Budget, Fields, Run, Seen};
+use fmm::octree::executor::{Executor, Progress};
+use fmm::octree::stats::{LeafBy, Reference, Stats};
+use fmm::octree::{FmmOptions, Plan, Solutions, tune};
+use pg2::graph::Graph;
+use pipelines::octree::kernel::of_graph;
+use pipelines::octree::{bind, offload};
+
+/// Targets that a budget compares where nobody says how many.
+const SAMPLES: usize = 1000;
+
+/// Name of the measuring of errors as a stage of progress.
+pub const ERRORS: &str = "measuring the errors";
+
+/// A problem with all that was chosen for it.
+pub struct Task<'a> {
+    pub asked: &'a Options,
+    pub options: &'a FmmOptions,
+    pub problem: &'a Problem<'a>,
+    pub known: &'a Known,
+    /// Whether native code runs everything.
+    pub native: bool,
+    /// The kernel of P2P, if one runs it.
+    pub p2p: Option<&'a Graph>,
+}
+
+impl Task<'_> {
+    /// The plan and what it gives, with the options that were asked for or those that a wanted error takes.
+    pub fn solve(
+        &self,
+        executors: &mut [&mut dyn Executor],
+        progress: &mut Progress,
+    ) -> Result<(Plan, Solutions), Error> {
+        if let Some(wanted) = self.asked.tolerance {
+            return self.within(wanted, executors, progress);
+        }
+        let expanded = self.expanded();
+        progress(if expanded.is_some() { "tree, lists and the kernel's tables" } else { "tree and lists" }, 0, 0);
+        let plan = Plan::for_kernel(self.problem.geometry, self.options, expanded.map(of_graph))?;
+        let found = plan.solve_all(&self.problem.sets, self.asked.hessian, executors, progress)?;
+        Ok((plan, found))
+    }
+
+    /// Refuses what a budget does not take.
+    pub fn check_budget(&self) -> Result<(), Error> {
+        let sets = &self.problem.sets;
+        if self.asked.budget && (sets.len() != 1 || sets[0].dipoles.is_some() || sets[0].charges.is_none()) {
+            return Err(Error::Options("--budget is for one set of charges without dipole moments".into()));
+        }
+        Ok(())
+    }
+
+    /// Says where the leaf size comes from, and measures the errors where that is asked for. The sums of a kernel need a `plan`.
+    pub fn complete(
+        &self,
+        stats: &mut Stats,
+        fields: &[Field],
+        plan: Option<&Plan>,
+        progress: &mut Progress,
+    ) -> Result<(), Error> {
+        stats.leaf_by = match self.asked.leaf {
+            Some(_) => LeafBy::Given,
+            None if self.asked.near_only || stats.on_card.is_some() => LeafBy::BuiltInCosts,
+            None => self.known.by,
+        };
+        stats.reference = match self.own_sums() {
+            Some(_) => Reference::KernelSums,
+            None if self.options.periodic.is_some() => Reference::EwaldSums,
+            None => Reference::DirectSummation,
+        };
+        let Some(count) = self.samples() else { return Ok(()) };
+        progress(ERRORS, 0, 0);
+        let errors =
+            self.problem.sets.iter().zip(fields).map(|(sources, field)| self.errors(plan, sources, field, count));
+        let errors = errors.collect::<Result<Vec<_>, Error>>()?;
+        *stats = std::mem::take(stats).with_errors(errors);
+        Ok(())
+    }
+
+    /// Targets whose errors are measured, where that is asked for.
+    fn samples(&self) -> Option<usize> {
+        self.asked.samples.or(self.asked.budget.then_some(SAMPLES))
+    }
+
+    /// A plan for what [`Task::complete`] and [`Task::split`] sum, where they need one.
+    pub fn plan_of_sums(&self) -> Result<Option<Plan>, Error> {
+        let kernel = self.own_sums().filter(|_| self.samples().is_some());
+        let plan = |graph| Ok(Plan::for_kernel(self.problem.geometry, self.options, Some(of_graph(graph)))?);
+        kernel.map(plan).transpose()
+    }
+
+    /// The kernel that a black-box expansion expands.
+    pub fn expanded(&self) -> Option<&Graph> {
+        let is_given = !self.native || self.asked.kernel.is_some();
+        self.p2p.filter(|_| is_given && self.options.basis == Basis::Chebyshev)
+    }
+
+    /// The kernel whose own sums are the reference, where P2P is not 1/r: with or without an expansion.
+    fn own_sums(&self) -> Option<&Graph> {
+        let params = &self.options.params;
+        let is_other = |graph: &&Graph| bind::P2p::bind(graph, true, params).is_ok_and(|kernel| !kernel.coulomb);
+        self.expanded().or_else(|| self.p2p.filter(|_| self.options.near_only).filter(is_other))
+    }
+
+    /// The run of the order that keeps a wanted error.
+    fn within(
+        &self,
+        wanted: f64,
+        executors: &mut [&mut dyn Executor],
+        progress: &mut Progress,
+    ) -> Result<(Plan, Solutions), Error> {
+        let problem = self.tuned();
+        progress("tree and lists", 0, 0);
+        let tuned = tune::within(wanted, &problem, self.options, executors, progress)?;
+        let Solutions { fields, stats } = tuned.solution;
+        Ok((tuned.plan, Solutions { fields, stats: stats.with_errors(tuned.errors) }))
+    }
+
+    /// What the order is looked for that keeps a wanted error.
+    pub fn tuned(&self) -> tune::Problem<'_> {
+        let asked = self.asked;
+        let free = tune::Free {
+            theta: asked.theta.is_none(),
+            precision: asked.precision.is_none(),
+            leaf: asked.leaf.is_none() && self.native,
+            // A GPU runs P2P by a kernel.
+            enlarge: self.native && self.p2p.is_none(),
+        };
+        tune::Problem {
+            geometry: self.problem.geometry,
+            sets: self.problem.sets.clone(),
+            hessian: asked.hessian,
+            p2p: self.expanded().map(of_graph),
+            near: self.p2p.map(of_graph),
+            seed: asked.seed,
+            is_promise: true,
+            free,
+            costs: &self.known.costs,
+        }
+    }
+
+    fn direct<'s>(&'s self, sources: &Sources<'s>) -> Direct<'s> {
+        let Options { softening: eps, hessian, .. } = *self.asked;
+        Direct { geometry: self.problem.geometry, sources: *sources, eps, hessian }
+    }
+
+    /// The errors of what one set of charges gave at `count` targets.
+    fn errors(&self, plan: Option<&Plan>, sources: &Sources, field: &Field, count: usize) -> Result<Errors, Error> {
+        let seed = self.asked.seed;
+        let (Some(graph), Some(plan)) = (self.own_sums(), plan) else {
+            return Ok(error::measure_all(&self.direct(sources), self.options.periodic.as_ref(), field, count, seed));
+        };
+        let targets = error::sample(field.potential.len(), count, seed);
+        let charges = sources.charges.expect("kernels are refused dipoles");
+        let reference = offload::direct(plan, charges, graph, &targets, &mut |_, _, _| {})?;
+        Ok(error::compare(field, &targets, &reference, self.edge()))
+    }
+
+    /// Potential and gradient at some particles by the sum over all others, or by an Ewald sum.
+    fn reference(&self, plan: Option<&Plan>, targets: &[usize]) -> Result<Vec<Force>, Error> {
+        let sources = &self.problem.sets[0];
+        match self.expanded().zip(plan) {
+            Some((graph, plan)) => {
+                let charges = sources.charges.expect("a budget is for charges");
+                Ok(offload::direct(plan, charges, graph, targets, &mut |_, _, _| {})?)
+            }
+            None => {
+                let direct = Direct { hessian: false, ..self.direct(sources) };
+                let found = error::reference_of(&direct, targets, self.options.periodic.as_ref());
+                Ok(found.iter().map(|all| [all[0], all[1], all[2], all[3]]).collect())
+            }
+        }
+    }
+
+    /// The edge of the box, or the period.
+    fn edge(&self) -> f64 {
+        error::edge(self.problem.geometry, self.options.periodic.as_ref())
+    }
+
+    pub fn budget(
+        &self,
+        plan: &Plan,
+        field: &Field,
+        executors: &mut [&mut dyn Executor],
+        progress: &mut Progress,
+    ) -> Result<Budget, Error> {
+        let Problem { geometry, sets } = self.problem;
+        let run = Run { plan, geometry: *geometry, sources: sets[0], p2p: self.p2p.map(of_graph) };
+        let fields = budget::fields(&run, executors, progress)?;
+        progress(ERRORS, 0, 0);
+        self.split(Some(plan), field, &fields)
+    }
+
+    /// The same from runs that were made. The sums of a kernel need a `plan`.
+    pub fn split(&self, plan: Option<&Plan>, field: &Field, runs: &Fields) -> Result<Budget, Error> {
+        let count = self.problem.geometry.sources[0].len();
+        let targets = error::sample(count, self.asked.samples.unwrap_or(SAMPLES), self.asked.seed);
+        let reference = self.reference(plan, &targets)?;
+        let edge = self.edge();
+        Ok(budget::of(&Seen { field, targets: &targets, reference: &reference, edge }, runs))
+    }
+}

@@ -1,0 +1,60 @@
+//! All stages of an FMM on a GPU, where it takes the problem.
+
+use super::{M2l, Options, Problem, Translations};
+use crate::Error;
+use fmm::octree::FmmOptions;
+use gpu::octree::Gpu;
+use gpu::octree::whole::Answer;
+
+/// Whether the GPU is to run all stages. `on_gpu` says that it runs P2P natively.
+pub(super) fn asked(asked: &Options, on_gpu: bool) -> Result<bool, Error> {
+    let is_wanted = asked.wants_gpu();
+    if !on_gpu || asked.translations == Some(Translations::Cpu) {
+        return match is_wanted {
+            true => Err(Error::Options(
+                "--translations gpu is for backend cuda with a P2P kernel that is 1/r and no M2L kernel".into(),
+            )),
+            false => Ok(false),
+        };
+    }
+    let unfit = [
+        ("--tol", asked.tolerance.is_some()),
+        ("--budget", asked.budget),
+        ("--hessian", asked.hessian),
+        ("--near-only", asked.near_only),
+        ("--m2l native", !matches!(asked.m2l, M2l::Usual)),
+    ];
+    match unfit.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) if is_wanted => Err(Error::Options(format!(
+            "{option} runs with translations on the CPU alone; leave --translations gpu out"
+        ))),
+        Some(_) => Ok(false),
+        None => Ok(true),
+    }
+}
+
+/// Runs all stages, or says why the GPU leaves some to the CPU. That is an error if it was asked to run them.
+pub(super) fn run(gpu: &mut Gpu, problem: &Problem, options: &FmmOptions, asked: &Options) -> Result<Answer, Error> {
+    let is_wanted = asked.wants_gpu();
+    if let Some(why) = gpu.refuses(options).filter(|_| is_wanted) {
+        return Err(Error::Options(refused(&why)));
+    }
+    let charges: Option<Vec<&[f64]>> = problem.sets.iter().map(|s| s.charges.filter(|_| s.dipoles.is_none())).collect();
+    let geometry = problem.geometry;
+    let answer = match charges {
+        Some(charges) => {
+            let count = geometry.sources[0].len() + geometry.targets.map_or(0, |targets| targets[0].len());
+            let leaf = asked.leaf.unwrap_or_else(|| Gpu::whole_leaf(count, options));
+            gpu.whole(geometry, &charges, options, leaf)?
+        }
+        None => Err("the particles have dipole moments".into()),
+    };
+    match answer {
+        Err(why) if is_wanted => Err(Error::Input(refused(&why))),
+        answer => Ok(answer),
+    }
+}
+
+pub fn refused(why: &str) -> String {
+    format!("the GPU does not run the translations, since {why}; leave --translations gpu out")
+}

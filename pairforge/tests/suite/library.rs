@@ -1,0 +1,148 @@
+//! The library as programs call it.
+
+use pairforge::Error;
+use pairforge::fmm::{Cancel, Options, Plan, Sources};
+use pairforge::kernel::{self, Backend, Engine, Records};
+use pairforge::random;
+
+fn is_shared<T: Send + Sync>() {}
+
+#[test]
+fn plans_and_kernels_can_be_shared_among_threads() {
+    is_shared::<Plan>();
+    is_shared::<kernel::Kernel>();
+    is_shared::<Error>();
+    let particles: Vec<_> = (1..4).map(|seed| random::uniform(2000, seed)).collect();
+    let plans: Vec<Plan> =
+        particles.iter().map(|p| Plan::new(p.columns(), &Options::default().order(4)).unwrap()).collect();
+    let one_by_one: Vec<_> = plans.iter().zip(&particles).map(|(plan, p)| plan.run(&p.q).unwrap()).collect();
+    // Each plan from two threads at once, and all at the same time.
+    std::thread::scope(|scope| {
+        let runs = plans.iter().zip(&particles).flat_map(|pair| [pair, pair]);
+        let threads: Vec<_> = runs.map(|(plan, p)| scope.spawn(|| plan.run(&p.q).unwrap())).collect();
+        for (k, thread) in threads.into_iter().enumerate() {
+            assert_eq!(thread.join().unwrap(), one_by_one[k / 2]);
+        }
+    });
+    // A pool of the caller's gives the same bits.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert_eq!(pool.install(|| plans[0].run(&particles[0].q).unwrap()), one_by_one[0]);
+}
+
+#[test]
+fn a_plan_with_a_tolerance_keeps_it_and_its_order() {
+    let p = random::uniform(5000, 7);
+    let plan = Plan::new(p.columns(), &Options::default().tolerance(1e-4).samples(500)).unwrap();
+    let found = plan.run_all(&[p.q[..].into()]).unwrap();
+    assert!(found.stats.error.unwrap().gradient_rel_l2.unwrap() <= 1e-4);
+    let again = plan.run_all(&[p.q[..].into()]).unwrap();
+    assert_eq!((again.stats.order, &again.fields), (found.stats.order, &found.fields));
+    // Of twice the charges all is twice.
+    let double: Vec<f64> = p.q.iter().map(|q| 2.0 * q).collect();
+    let mut out = [vec![0.0; 5000], vec![0.0; 5000], vec![0.0; 5000], vec![0.0; 5000]];
+    let [phi, x, y, z] = &mut out;
+    let mut outputs = pairforge::fmm::Outputs { potential: phi, gradient: [x, y, z], hessian: None };
+    plan.run_into(&double, &mut outputs).unwrap();
+    assert!(out[0].iter().zip(&found.fields[0].potential).all(|(a, b)| *a == 2.0 * b));
+}
+
+#[test]
+fn options_that_are_no_good_are_refused_with_a_remedy() {
+    let p = random::uniform(10, 1);
+    let refused = |options: Options| match Plan::new(p.columns(), &options) {
+        Err(Error::Options(text)) => text,
+        Err(e) => panic!("{e:?}"),
+        Ok(_) => panic!("it was taken"),
+    };
+    assert!(refused(Options::default().theta(0.7)).contains("at most 0.5"));
+    assert!(refused(Options::default().backend("gpu")).contains("cuda"));
+    assert!(refused(Options::default().order(0)).contains("order"));
+    let plan = Plan::new(p.columns(), &Options::default()).unwrap();
+    assert!(matches!(plan.run(&[1.0]), Err(Error::Input(text)) if text.contains("1 charges")));
+    let mut out = [vec![0.0; 3], vec![0.0; 3], vec![0.0; 3], vec![0.0; 3]];
+    let [phi, x, y, z] = &mut out;
+    let mut outputs = pairforge::fmm::Outputs { potential: phi, gradient: [x, y, z], hessian: None };
+    assert!(matches!(plan.run_into(&p.q, &mut outputs), Err(Error::Options(text)) if text.contains("10")));
+}
+
+#[test]
+fn a_run_can_be_cancelled_between_stages() {
+    let p = random::uniform(3000, 2);
+    let cancel = Cancel::new();
+    let plan = Plan::new(p.columns(), &Options::default().order(3).cancel(cancel.clone())).unwrap();
+    let mut stages = Vec::new();
+    let stop = &mut |stage: &'static str, _, _| {
+        stages.push(stage);
+        if stage == "M2M" {
+            cancel.cancel();
+        }
+    };
+    let sets: [Sources; 1] = [p.q[..].into()];
+    assert!(matches!(plan.run_with(&sets, stop), Err(Error::Cancelled)));
+    assert!(stages.contains(&"M2M") && !stages.contains(&"M2L"), "{stages:?}");
+    assert!(matches!(plan.run(&p.q), Err(Error::Cancelled)));
+}
+
+#[test]
+fn a_kernel_in_an_fmm_is_that_of_its_own_sums() {
+    let p = random::uniform(800, 3);
+    let kernel = kernel::shipped("p2p_yukawa").unwrap().with_param("kappa", 2.0);
+    let options = Options::default().kernel(kernel).tolerance(1e-4).samples(200);
+    let found = Plan::new(p.columns(), &options).unwrap().run_all(&[p.q[..].into()]).unwrap();
+    assert!(found.stats.error.unwrap().gradient_rel_l2.unwrap() <= 1e-4);
+}
+
+#[test]
+fn a_kernel_gives_the_same_bits_on_every_exact_backend_and_is_built() {
+    let kernel = kernel::shipped("gravity").unwrap().with_param("eps2", 0.001);
+    let x: Vec<[f64; 3]> = (0..20).map(|k| [k as f64 / 50.0, (k * k % 7) as f64 / 40.0, -0.25]).collect();
+    let m: Vec<f64> = (0..20).map(|k| 1.0 + k as f64 / 3.0).collect();
+    let (i, j) = (Records::new().vectors("xi", &x), Records::new().vectors("xj", &x).column("mj", &m));
+    let sums = kernel.run(&i, &j, Backend::Emulator).unwrap();
+    assert_eq!(sums.names(), ["phi", "acc[0]", "acc[1]", "acc[2]"]);
+    assert_eq!(sums.pairs, 400);
+    let real = kernel.run(&i, &j, Backend::Cpu).unwrap();
+    for name in sums.names() {
+        for (a, b) in sums.column(name).iter().zip(real.column(name)) {
+            assert!((a - b).abs() <= 2e-4 * b.abs() + 1e-3, "{name}: {a} {b}");
+        }
+    }
+    if testkit::require("verilator") {
+        let cycle = kernel.run(&i, &j, Backend::Cycle).unwrap();
+        assert!(sums.names().iter().all(|name| cycle.patterns(name) == sums.patterns(name)));
+        assert_eq!(cycle.flags, sums.flags);
+        assert!(cycle.cycles.is_some());
+    }
+    let design = kernel.build(&Engine { pipelines: 4, ..Engine::default() }).unwrap();
+    assert!(design.verilog.contains(&format!("module {}", design.top())));
+    assert_eq!(design.manifest.pipelines, 4);
+    assert!(kernel.build(&Engine { pipelines: 0, ..Engine::default() }).is_err());
+    assert!(kernel.build(&Engine { target: "asic".into(), ..Engine::default() }).is_err());
+}
+
+#[test]
+fn records_that_do_not_fit_are_refused_by_name() {
+    let kernel = kernel::shipped("gravity").unwrap();
+    let (x, m) = ([[0.0; 3], [0.25; 3]], [1.0, 2.0]);
+    let refused = |kernel: &kernel::Kernel, i: Records, j: Records| match kernel.run(&i, &j, Backend::Emulator) {
+        Err(e) => e.to_string(),
+        Ok(_) => panic!("it was taken"),
+    };
+    let (i, j) = (Records::new().vectors("xi", &x), Records::new().vectors("xj", &x).column("mj", &m));
+    assert!(refused(&kernel, i.clone(), j.clone()).contains("`eps2`"));
+    let kernel = kernel.with_param("eps2", 0.0);
+    assert!(refused(&kernel, i.clone(), Records::new().vectors("xj", &x)).contains("`mj`"));
+    assert!(refused(&kernel, i.clone().column("q", &m), j.clone()).contains("`q`"));
+    assert!(refused(&kernel, i.clone(), j.clone().column("mj", &m)).contains("twice"));
+    let far = [[0.0; 3], [0.5; 3]];
+    let text = refused(&kernel, Records::new().vectors("xi", &far), j);
+    assert!(text.contains("`xi[0]` is 0.5") || text.contains("xi[0]"), "{text}");
+    assert!(refused(&kernel, i, Records::new().vectors("xj", &x).column("mj", &m[..1])).contains("`mj` has 1"));
+}
+
+#[test]
+fn errors_of_a_text_come_as_data_and_as_text() {
+    let e = kernel::compile("float18.9 x ipin;\ny += x;\n").err().expect("no kernel");
+    assert!(e.diagnostics.iter().all(|d| d.code.starts_with("PG")));
+    assert!(e.to_string().starts_with("2:"), "{e}");
+}
