@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the figures of docs/hardware.md and keeps their reports in docs/hardware. Names choose among them:
+# Makes the figures of docs/results/hardware.md and keeps their reports in docs/hardware. Names choose among them:
 #   scripts/hardware.sh p2p_max10 ecp5_1
 # Everything that the tools write and say stays under out/hardware.
 set -euo pipefail

@@ -2,7 +2,7 @@
 //! scaled shifts, and the kernels Gamma_j / (z_j - z_i) and log |z_i - z_j|.
 //!
 //! [`Plan::new`] sorts points into a [`mesh::Mesh`] and connects its boxes by [`lists::Lists`]; both depend on positions and
-//! options alone. [`Plan::run`] goes through the stages for some strengths. The conventions are in docs/fmm2.md.
+//! options alone. [`Plan::run`] goes through the stages for some strengths. The conventions are in docs/method/two-dimensions.md.
 //!
 //! # How a stage runs elsewhere
 //!

@@ -43,7 +43,7 @@ pub struct Board {
     /// The oscillator in MHz.
     pub oscillator_mhz: f64,
     /// The clock that is asked for where nobody names one: whole boards with the paper's P2P, or the small one, meet it
-    /// (docs/hardware.md), which are slower than an engine alone.
+    /// (docs/results/hardware.md), which are slower than an engine alone.
     pub usual_mhz: f64,
     /// The same for designs that fill the device, whose wires are longer. Pipelines are scheduled for the other one.
     pub full_mhz: f64,

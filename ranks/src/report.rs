@@ -102,7 +102,7 @@ pub struct RanksReport {
     pub stages: Vec<StageSpread>,
     /// The most work of a rank over the mean, less 1.
     pub imbalance: f64,
-    /// Levels of boxes, see docs/distributed.md.
+    /// Levels of boxes, see docs/method/ranks-algorithm.md.
     pub partition_level: u32,
     pub critical_level: u32,
     pub counts: Vec<RankCount>,

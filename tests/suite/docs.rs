@@ -9,12 +9,17 @@ fn root() -> &'static Path {
 
 /// Every page of the documentation with its text.
 fn pages() -> Vec<(PathBuf, String)> {
-    let markdown = |folder: PathBuf| {
-        let entries = fs::read_dir(&folder).expect("the folder is part of the repository");
-        entries.map(|e| e.expect("it can be listed").path()).filter(|p| p.extension().is_some_and(|e| e == "md"))
+    let entries = |folder: &Path| {
+        let entries = fs::read_dir(folder).expect("the folder is part of the repository");
+        entries.map(|e| e.expect("it can be listed").path()).collect::<Vec<_>>()
     };
-    let mut paths: Vec<PathBuf> = markdown(root().to_path_buf()).chain(markdown(root().join("docs"))).collect();
-    ["docs/diagnostics", "docs/adaptive2d"].iter().for_each(|folder| paths.extend(markdown(root().join(folder))));
+    let (mut paths, mut folders) = (entries(root()), vec![root().join("docs")]);
+    while let Some(folder) = folders.pop() {
+        let inside = entries(&folder);
+        folders.extend(inside.iter().filter(|p| p.is_dir()).cloned());
+        paths.extend(inside);
+    }
+    paths.retain(|p| p.is_file() && p.extension().is_some_and(|e| e == "md"));
     paths.sort();
     paths.into_iter().map(|p| (p.clone(), fs::read_to_string(&p).expect("pages are UTF-8"))).collect()
 }
@@ -121,9 +126,9 @@ fn the_numbers_page_lists_every_operator() {
         let name = format!("`{}`", operator.name());
         let is_row = |l: &&str| l.starts_with("| `") && l.split('|').nth(1).is_some_and(|c| c.contains(&name));
         let row: Vec<&str> = text.lines().find(is_row).map_or(Vec::new(), |l| l.split('|').map(str::trim).collect());
-        // Between the outer bars: name, formats, result and flags, real meaning.
+        // Between the outer bars: name, formats, result and flags, real-arithmetic semantics.
         let whole = row.len() == 6 && row[1..5].iter().all(|cell| !cell.is_empty());
-        assert!(whole, "docs/numerics.md has no row for {name} that says its result and its real meaning");
+        assert!(whole, "docs/numerics.md has no row for {name} that says its result and its real-arithmetic semantics");
     }
 }
 
@@ -177,11 +182,11 @@ fn numbers(text: &str) -> Vec<f64> {
     parts.filter_map(|p| p.trim_matches([',', '.']).replace(',', "").parse().ok()).collect()
 }
 
-/// Each number that a table of the page on hardware gives for a figure stands in its report, and so does the clock that the report
-/// has stand in the table.
+/// Each number that a table of the results of hardware gives for a figure stands in its report, and so does the clock that the
+/// report has stand in the table.
 #[test]
 fn figures_of_hardware_are_those_of_their_reports() {
-    let text = page("docs/hardware.md");
+    let text = page("docs/results/hardware.md");
     let mut seen = 0;
     for row in text.lines().filter(|l| l.starts_with("| [`")) {
         let name = row.split('`').nth(1).expect("a row begins with a name");
@@ -214,5 +219,33 @@ fn every_key_of_synth_json_is_documented() {
     assert!(keys.len() > 30, "{} keys", keys.len());
     for key in keys.keys() {
         assert!(list.contains(&format!("`{key}`")), "docs/hardware.md does not name {key} of synth.json");
+    }
+}
+
+/// Each rule has a row in the index of its page, with a link to its heading.
+#[test]
+fn every_rule_is_in_the_index_of_its_page() {
+    for (name, letter, last) in [("docs/fmm.md", 'h', 20), ("docs/numerics.md", 'n', 10)] {
+        let text = page(name);
+        for k in 1..=last {
+            let (begin, link) = (format!("| {}{k} |", letter.to_ascii_uppercase()), format!("#{letter}{k}-"));
+            let row = text.lines().find(|l| l.starts_with(&begin));
+            assert!(
+                row.is_some_and(|l| l.contains(&link)),
+                "{name} has no row that begins with {begin} and links to {link}"
+            );
+        }
+    }
+}
+
+/// The page on measuring names every benchmark.
+#[test]
+fn every_benchmark_has_its_row() {
+    let ended = crate::common::Place::new().run("bench nothing").expect(2);
+    let list = ended.err.trim().split("the benchmarks are ").nth(1).expect("the refusal lists them");
+    let (text, names) = (page("docs/benchmarks.md"), list.split(", ").collect::<Vec<_>>());
+    assert!(names.len() > 10, "{}", ended.err);
+    for name in names {
+        assert!(text.contains(&format!("`pairforge bench {name}")), "docs/benchmarks.md does not name {name}");
     }
 }

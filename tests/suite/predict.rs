@@ -160,7 +160,7 @@ fn a_board_that_is_filled_takes_three_tenths_of_a_second_for_a_hundred_thousand_
     assert_eq!(predicted["predicted"], serde_json::json!(["m2l", "p2p"]));
     let (seconds, mhz) = (number(&predicted, "/seconds/p2p"), number(&predicted, "/clock_mhz"));
     assert!(seconds <= 0.3 && number(&predicted, "/seconds/m2l") == 0.0, "{predicted}");
-    // What makes its bitstream is a figure of docs/hardware.md, whose report says that the clocks are met.
+    // What makes its bitstream is a figure of docs/results/hardware.md, whose report says that the clocks are met.
     let made = predicted["synth"].as_str().and_then(|command| command.strip_prefix("pairforge synth "));
     let made = made.and_then(|command| command.strip_suffix(" -o DIR")).expect("the command is told");
     let report = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/hardware/colorlight_i9_fmm.txt"));

@@ -1,4 +1,4 @@
-//! What an FMM run reports: the keys of `pairforge fmm --json` (docs/fmm.md).
+//! What an FMM run reports: the keys of `pairforge fmm --json` (docs/method/files.md).
 
 use super::Coincident;
 use super::budget::Budget;

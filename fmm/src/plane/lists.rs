@@ -6,7 +6,7 @@
 //! (the sources of the larger box go to the local expansion of the smaller one, whose multipole expansion is evaluated at the
 //! targets of the larger one), and the others by P2P.
 //!
-//! Boxes whose points all lie at one and the same place do not interact (docs/fmm2.md), and boxes too close for powers of their distance to
+//! Boxes whose points all lie at one and the same place do not interact (docs/method/two-dimensions.md), and boxes too close for powers of their distance to
 //! be held interact by P2P.
 
 use super::mesh::{LEAST, Mesh, first, length};

@@ -137,7 +137,7 @@ fn every_pair_is_covered_exactly_once() {
     }
 }
 
-/// The rule of docs/fmm2.md, done by sorting.
+/// The rule of docs/method/two-dimensions.md, done by sorting.
 #[test]
 fn boxes_have_the_points_that_the_rule_gives_them() {
     let wide = Points::new(9000, 3, |r| [3.0 * r.unit(), r.unit()]);

@@ -97,7 +97,7 @@ impl Counts {
         }
     }
 
-    /// A row of the table in docs/fmm.md.
+    /// A row of the table in docs/method/accuracy.md.
     fn row(&self, name: &str) -> String {
         let Counts { all, above, most, low, below, cases, loose, .. } = self;
         format!("| {name} | {above} of {all} | {most:.2} | {below} of {low} | {loose} of {cases} |")
@@ -122,7 +122,7 @@ fn check(name: &str, cases: &[Case], wanted: &[f64]) {
     assert!(4 * counts.loose <= counts.cases, "{} of {}", counts.loose, counts.cases);
 }
 
-/// A row of the table in docs/fmm.md: charges of both signs and of one.
+/// A row of the table in docs/method/accuracy.md: charges of both signs and of one.
 fn row(n: usize, samples: u64, wanted: &[f64]) {
     let mut all = cases(&[n], 1, None, samples);
     all.retain(|case| case.charge != Charge::Mass);

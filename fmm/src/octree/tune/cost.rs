@@ -354,7 +354,7 @@ mod tests {
                 assert!(level < 2 || (0.5 * across).fract() < 1e-9, "{n} {order}: {across}");
             }
         }
-        // Between powers of two: measured, see `A_CELL` and docs/benchmarks.md.
+        // Between powers of two: measured, see `A_CELL` and docs/results/cpu.md.
         assert_eq!(shape(10_000, 6, Precision::F32).enlarge, 8.0 / 6.0);
         assert_eq!(shape(1_000_000, 6, Precision::F32).enlarge, 1.0);
         assert_eq!(shape(1_000_000, 14, Precision::F64).enlarge, 32.0 / 28.0);

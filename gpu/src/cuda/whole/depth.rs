@@ -10,7 +10,7 @@ pub fn depth_for(n: usize, leaf: usize) -> u32 {
     (0..DEEPEST).find(|depth| n as u64 <= (leaf as u64).saturating_mul(1 << (3 * depth))).unwrap_or(DEEPEST)
 }
 
-/// About how long the stages take, in ns on one H200; see docs/cuda.md.
+/// About how long the stages take, in ns on one H200; see docs/results/gpu.md.
 pub fn cost(pairs: f64, depth: u32, order: usize, real: Real) -> f64 {
     let (pair, product) = if real == Real::F32 { (0.75e-3, 5e-5) } else { (1.8e-3, 1.1e-4) };
     let (cells, terms) = (8f64.powi(depth as i32), ((order + 1) * (order + 1)) as f64);
