@@ -21,7 +21,7 @@ pub fn files_in(folder: &Path) -> Vec<String> {
     text.and_then(|text| serde_json::from_str::<Files>(&text).ok()).map_or(Vec::new(), |found| found.files)
 }
 
-/// What is in the folder, in the keys that README.md names.
+/// What is in the folder, in the keys that docs/reference/json.md names.
 #[derive(Serialize, Deserialize)]
 pub struct Manifest {
     pub kernel: String,

@@ -97,7 +97,7 @@ impl Needs {
             Needs::Nothing => "nothing",
             Needs::Simulator => "Verilator 5 and a C++ compiler",
             Needs::Device => "the board, with its bitstream",
-            Needs::Gpu => "an NVIDIA GPU, its driver and NVRTC ([cuda.md](docs/cuda.md))",
+            Needs::Gpu => "an NVIDIA GPU, its driver and NVRTC",
         }
     }
 }
@@ -109,12 +109,6 @@ pub static FMM_DEFAULT: &Entry = &cpu::ENTRY;
 pub static BACKENDS: &[Entry] = &[emulator::ENTRY, cycle::ENTRY, cpu::ENTRY, cuda::NATIVE, cuda::EXACT, board::ENTRY];
 
 impl Entry {
-    /// Its row of the table in README.md.
-    pub fn row(&self) -> String {
-        let clock = if self.clocked { "yes" } else { "no" };
-        format!("| `{}` | {} | {clock} | {} |", self.name, self.summary, self.needs.text())
-    }
-
     /// Of a backend on a GPU whether one is there: its name, or why it cannot be used.
     pub fn gpu(&self) -> Option<Result<String, BackendError>> {
         let find = || {
