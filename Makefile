@@ -1,6 +1,7 @@
 # `make test` sets up and runs every test; `make proofs` the larger cases that it leaves out (docs/testing.md); `make demo`
-# sets up and shows the whole way; `make tools` gets yosys and nextpnr.
-.PHONY: all setup tools build test proofs demo lint figures
+# sets up and shows the whole way; `make tools` gets yosys and nextpnr; `make pages` writes what pages say of the source anew
+# (CHECK=1 only compares); `make book` makes a book of docs/.
+.PHONY: all setup tools build test proofs demo lint figures pages book
 
 all: build
 
@@ -28,3 +29,12 @@ figures: build tools
 lint:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+pages:
+	BLESS=$(if $(CHECK),0,1) cargo test --locked -p pairforge --bin pairforge reference
+	BLESS=$(if $(CHECK),0,1) cargo test --locked -p pairforge --test suite -- book:: tutorial::
+	BLESS=$(if $(CHECK),0,1) cargo test --locked -p pairforge-pg2 --test suite -- the_language_reference the_fuzzer_knows each_page_is_in
+
+book:
+	@command -v mdbook >/dev/null || { echo "mdBook makes the book: cargo install mdbook"; exit 1; }
+	mdbook build

@@ -19,6 +19,8 @@ mod lanes;
 mod list;
 mod lsp;
 mod new;
+#[cfg(test)]
+mod reference;
 mod run;
 mod synth;
 

@@ -94,7 +94,7 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
     command.mut_args(takes).mut_subcommands(with_negative_numbers)
 }
 
-/// Prints what went wrong and gives the exit status that README.md names.
+/// Prints what went wrong and gives the exit status that docs/reference/conventions.md names.
 fn report(failure: Failure) -> ExitCode {
     output::tell(&(failure.text() + "\n"));
     ExitCode::from(failure.code())

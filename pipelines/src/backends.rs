@@ -95,18 +95,12 @@ impl Needs {
             Needs::Nothing => "nothing",
             Needs::Simulator => "Verilator 5 and a C++ compiler",
             Needs::Device => "the board, with its bitstream",
-            Needs::Gpu => "an NVIDIA GPU, its driver and NVRTC ([cuda.md](docs/cuda.md))",
+            Needs::Gpu => "an NVIDIA GPU, its driver and NVRTC",
         }
     }
 }
 
 impl Entry {
-    /// Its row of the table in README.md.
-    pub fn row(&self) -> String {
-        let clock = if self.clocked { "yes" } else { "no" };
-        format!("| `{}` | {} | {clock} | {} |", self.name, self.summary, self.needs.text())
-    }
-
     /// The name as the command line takes it, such as `board:PORT`.
     pub fn usage(&self) -> String {
         self.place.map_or(self.name.to_string(), |place| format!("{}:{place}", self.name))

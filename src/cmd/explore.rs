@@ -72,7 +72,7 @@ pub struct Axis {
     pub numbers: Vec<i64>,
 }
 
-/// Everything, in the keys that README.md names.
+/// Everything, in the keys that docs/reference/json.md names.
 #[derive(Serialize)]
 struct Report<'a> {
     kernel: &'a str,

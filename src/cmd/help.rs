@@ -2,10 +2,10 @@
 
 use clap::Command;
 
-/// The help of a command with many options.
+/// The help of a command.
 struct Page {
     command: &'static str,
-    /// Headings in their order, each with the names of its options.
+    /// Headings in their order, each with the names of its options; none where options are few.
     headings: &'static [(&'static str, &'static [&'static str])],
     /// Words behind `pairforge`, and what they are for.
     examples: &'static [(&'static str, &'static str)],
@@ -19,6 +19,15 @@ const PREDICTION: &str = "Prediction for a board";
 const OUTPUT: &str = "Output";
 
 static PAGES: &[Page] = &[
+    Page {
+        command: "board-sim",
+        headings: &[],
+        examples: &[
+            ("board-sim ulx3s out", "a folder of `build` or `synth`, behind a pseudo-terminal"),
+            ("board-sim ulx3s out --fault flip:1e-4 --once", "on a bad line, until the host closes it"),
+            ("board-sim colorlight-i9 out --ethernet", "behind a UDP port"),
+        ],
+    },
     Page {
         command: "build",
         headings: &[
@@ -34,6 +43,19 @@ static PAGES: &[Page] = &[
         ],
     },
     Page {
+        command: "check",
+        headings: &[],
+        examples: &[("check my.pg2 other.pg2", "every mistake of both, with its place and a remedy")],
+    },
+    Page {
+        command: "deploy",
+        headings: &[],
+        examples: &[
+            ("deploy out", "the bitstream of a folder of `synth`"),
+            ("deploy out --dry-run", "the command that would load it"),
+        ],
+    },
+    Page {
         command: "explain",
         headings: &[
             (ENGINE, &["target", "freq", "dsp", "ii", "fit", "pipelines", "stream"]),
@@ -41,9 +63,9 @@ static PAGES: &[Page] = &[
             (OUTPUT, &["lines", "svg", "json"]),
         ],
         examples: &[
-            ("explain p2p --lines --svg p2p.svg", "the schedule with its source lines, and a picture of it"),
+            ("explain p2p --lines --svg p2p.svg", "the schedule with its source lines, and a figure of it"),
             ("explain p2p --target ecp5 --freq 75", "for a device and a clock"),
-            ("explain p2p --roofline --n 10000,100000", "times on cards, boards and engines"),
+            ("explain p2p --roofline --n 10000,100000", "times on GPUs, boards and engines"),
             ("explain PG0012", "what a diagnostic means"),
         ],
     },
@@ -147,6 +169,32 @@ static PAGES: &[Page] = &[
         ],
     },
     Page {
+        command: "fmt",
+        headings: &[],
+        examples: &[
+            ("fmt my.pg2", "rewrites the file"),
+            ("fmt --check my.pg2", "for continuous integration: status 1 where it would change"),
+        ],
+    },
+    Page {
+        command: "gen",
+        headings: &[],
+        examples: &[("gen m2l --order 4 -o m2l_p4.pg2", "the M2L kernel of order 4")],
+    },
+    Page {
+        command: "list",
+        headings: &[],
+        examples: &[
+            ("list kernels", "the shipped kernels"),
+            ("list boards --scan", "the boards that the network answers for"),
+        ],
+    },
+    Page {
+        command: "new",
+        headings: &[],
+        examples: &[("new springs", "a folder with a kernel, its test and a Makefile")],
+    },
+    Page {
         command: "fmm2",
         headings: &[
             (PROBLEM, &["kernel", "n", "dist", "charge", "complex", "seed", "particles", "targets", "p2p", "params"]),
@@ -177,7 +225,7 @@ static PAGES: &[Page] = &[
             ("bench fmm2 --figures out --most 100000", "the experiments of the paper on the FMM in two dimensions"),
             (
                 "bench ranks --ranks 1024 --csv ranks.csv --svg ranks.svg",
-                "messages of many ranks, as a table and a picture",
+                "messages of many ranks, as a table and a figure",
             ),
         ],
     },
@@ -194,6 +242,12 @@ pub fn dressed(command: Command) -> Command {
     let command = all.enumerate().fold(command, under);
     let short = format!("Examples and details: pairforge {} --help", page.command);
     command.after_help(short).after_long_help(page.examples())
+}
+
+/// Examples of a command: words behind `pairforge`, and what they are for.
+#[cfg(test)]
+pub fn examples(command: &str) -> &'static [(&'static str, &'static str)] {
+    PAGES.iter().find(|page| page.command == command).map_or(&[], |page| page.examples)
 }
 
 impl Page {
@@ -233,7 +287,8 @@ mod tests {
     fn every_option_of_a_command_with_many_has_a_heading() {
         for command in dressed_all().get_subcommands() {
             let options = options(command);
-            if options.len() <= FEW && !PAGES.iter().any(|page| page.command == command.get_name()) {
+            let is_headed = |page: &Page| page.command == command.get_name() && !page.headings.is_empty();
+            if options.len() <= FEW && !PAGES.iter().any(is_headed) {
                 continue;
             }
             for option in options {

@@ -76,7 +76,7 @@ impl Args {
     }
 }
 
-/// The statistics of a run, in the keys that README.md names.
+/// The statistics of a run, in the keys that docs/reference/json.md names.
 #[derive(Serialize)]
 struct Stats {
     backend: String,

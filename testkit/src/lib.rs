@@ -3,6 +3,7 @@
 //!
 //! Where a program is not found the test skips, and says so; under `REQUIRE_TOOLS=1` it fails.
 
+pub mod document;
 pub mod exact;
 pub mod golden;
 pub mod uses;

@@ -1,32 +1,7 @@
-//! The documentation against the code: its examples compile, its links lead somewhere, its tables are complete.
+//! The documentation against the code: its examples compile, and its tables are complete.
 
+use crate::book::{page, pages, root};
 use std::fs;
-use std::path::{Path, PathBuf};
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Every page of the documentation with its text.
-fn pages() -> Vec<(PathBuf, String)> {
-    let entries = |folder: &Path| {
-        let entries = fs::read_dir(folder).expect("the folder is part of the repository");
-        entries.map(|e| e.expect("it can be listed").path()).collect::<Vec<_>>()
-    };
-    let (mut paths, mut folders) = (entries(root()), vec![root().join("docs")]);
-    while let Some(folder) = folders.pop() {
-        let inside = entries(&folder);
-        folders.extend(inside.iter().filter(|p| p.is_dir()).cloned());
-        paths.extend(inside);
-    }
-    paths.retain(|p| p.is_file() && p.extension().is_some_and(|e| e == "md"));
-    paths.sort();
-    paths.into_iter().map(|p| (p.clone(), fs::read_to_string(&p).expect("pages are UTF-8"))).collect()
-}
-
-fn page(name: &str) -> String {
-    fs::read_to_string(root().join(name)).expect("the page exists")
-}
 
 /// A fenced block: the words behind the fence, its first line's number, and its text.
 struct Block {
@@ -53,27 +28,6 @@ fn blocks(text: &str) -> Vec<Block> {
     list
 }
 
-/// The text without fenced blocks and `code`, so that what looks like a link there is none.
-fn prose(text: &str) -> String {
-    let mut fenced = false;
-    let mut out = String::new();
-    for line in text.lines() {
-        let fence = line.trim_start().starts_with("```");
-        if !fenced && !fence {
-            out.extend(line.split('`').step_by(2));
-            out.push('\n');
-        }
-        fenced ^= fence;
-    }
-    out
-}
-
-/// The name by which a heading is linked to: lower case, spaces to dashes, punctuation dropped.
-fn anchor(heading: &str) -> String {
-    let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
-}
-
 #[test]
 fn every_kernel_in_the_documentation_compiles_or_fails_as_it_says() {
     let mut seen = 0;
@@ -97,29 +51,6 @@ fn every_kernel_in_the_documentation_compiles_or_fails_as_it_says() {
 }
 
 #[test]
-fn every_relative_link_points_to_a_file_and_a_heading() {
-    let mut seen = 0;
-    for (path, text) in pages() {
-        for link in prose(&text).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            if link.contains("://") {
-                continue;
-            }
-            let (file, heading) = link.split_once('#').map_or((link, None), |(f, h)| (f, Some(h)));
-            let folder = path.parent().expect("a page lies in a folder");
-            let target = if file.is_empty() { path.clone() } else { folder.join(file) };
-            assert!(target.exists(), "{} links to {link}, which does not exist", path.display());
-            if let Some(heading) = heading {
-                let text = fs::read_to_string(&target).expect("headings are linked to in pages");
-                let found = text.lines().filter(|l| l.starts_with('#')).any(|l| anchor(l.trim_matches('#')) == heading);
-                assert!(found, "{} links to {link}, which has no such heading", path.display());
-            }
-            seen += 1;
-        }
-    }
-    assert!(seen >= 10, "only {seen} links were found");
-}
-
-#[test]
 fn the_numbers_page_lists_every_operator() {
     let text = page("docs/numerics.md");
     for operator in hdl::op::OPERATORS.iter() {
@@ -129,29 +60,6 @@ fn the_numbers_page_lists_every_operator() {
         // Between the outer bars: name, formats, result and flags, real-arithmetic semantics.
         let whole = row.len() == 6 && row[1..5].iter().all(|cell| !cell.is_empty());
         assert!(whole, "docs/numerics.md has no row for {name} that says its result and its real-arithmetic semantics");
-    }
-}
-
-#[test]
-fn the_readme_lists_every_backend() {
-    let text = page("README.md");
-    for backend in pairforge::backends::BACKENDS {
-        let row = backend.row();
-        assert!(text.lines().any(|l| l == row), "README.md lacks the row of the backend {}:\n{row}", backend.name);
-    }
-}
-
-#[test]
-fn the_readme_lists_every_command() {
-    let (text, help) = (page("README.md"), crate::common::Place::new().run("--help").expect(0).out);
-    let list =
-        help.split("Commands:").nth(1).and_then(|t| t.split("Options:").next()).expect("help lists the commands");
-    let names: Vec<&str> = list.lines().filter_map(|l| l.split_whitespace().next()).filter(|n| *n != "help").collect();
-    assert!(names.len() > 10, "{help}");
-    for name in names {
-        let begins = [format!("| `{name} "), format!("| `{name}`")];
-        let listed = text.lines().any(|l| begins.iter().any(|b| l.starts_with(b)));
-        assert!(listed, "the table of commands in README.md has no row for `{name}`");
     }
 }
 
@@ -205,21 +113,6 @@ fn figures_of_hardware_are_those_of_their_reports() {
         seen += 1;
     }
     assert!(seen >= 9, "the tables have {seen} rows");
-}
-
-/// The page on hardware names every key of `synth.json`.
-#[test]
-fn every_key_of_synth_json_is_documented() {
-    let text = page("docs/hardware.md");
-    let from = text.find("`synth.json` has").expect("the page lists them");
-    let list = text[from..].split("\n\n").next().expect("a paragraph");
-    let serde_json::Value::Object(keys) = serde_json::json!(flow::summary::Summary::default()) else {
-        panic!("a summary is an object");
-    };
-    assert!(keys.len() > 30, "{} keys", keys.len());
-    for key in keys.keys() {
-        assert!(list.contains(&format!("`{key}`")), "docs/hardware.md does not name {key} of synth.json");
-    }
 }
 
 /// Each rule has a row in the index of its page, with a link to its heading.

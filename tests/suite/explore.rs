@@ -80,7 +80,7 @@ fn no_label_of_the_picture_covers_a_point() {
     let p = Place::new();
     p.write("i.csv", "xi[0],xi[1],xi[2]\n0,0,0\n0.25,0,0\n");
     p.write("j.csv", "xj[0],xj[1],xj[2],mj\n0,0,0,1\n0.25,0,0,2\n0,0.125,0,-1\n");
-    // As in README.
+    // As in docs/guides/kernel.md.
     p.run("explore p2p --i i.csv --j j.csv --param eps2=0 --vary float25.16=6..20 -o e.svg").expect(0);
     let svg = p.text("e.svg");
     let circles: Vec<&str> = svg.lines().filter(|l| l.starts_with("<circle")).collect();

@@ -2,6 +2,7 @@
 
 mod backends;
 mod board;
+mod book;
 mod check;
 mod children;
 mod command_line;

@@ -1,7 +1,7 @@
 //! Golden diagnostics. `diagnostics/NAME.pg2` leads to `diagnostics/NAME.txt`; and the wrong example on the page of a code
 //! leads to that code alone, as recorded in `diagnostics/codes/CODE.txt`, while the right one leads to none. `BLESS=1`
-//! writes the records anew, and the table of codes in `docs/pg2.md`. A new code needs a row in `codes.rs` and a page in
-//! `docs/diagnostics/`, and no line here.
+//! writes the records anew, and the index of the pages, `docs/diagnostics/README.md`, with their lines in `docs/SUMMARY.md`. A
+//! new code needs a row in `codes.rs` and a page in `docs/diagnostics/`, and no line here.
 
 use crate::documents::{follows, root, table};
 use pg2::diag::codes::{CODES, Code};
@@ -149,15 +149,28 @@ fn each_page_of(is_chosen: fn(&str) -> bool) {
 
 #[test]
 fn each_page_belongs_to_a_code() {
-    let pages = names_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/diagnostics"), ".md");
+    let mut pages = names_in(&root().join("docs/diagnostics"), ".md");
+    assert!(pages.remove("README"), "the index of the pages");
     let codes: BTreeSet<String> = CODES.iter().map(|c| c.code.to_string()).collect();
     assert_eq!(pages, codes);
 }
 
 #[test]
-fn the_language_reference_has_the_row_of_every_code() {
-    let text = std::fs::read_to_string(root().join("docs/pg2.md")).unwrap();
-    let row = |c: &Code| format!("| [{0}](diagnostics/{0}.md) | {1} |", c.code, c.summary);
+fn each_page_is_in_the_index_and_in_the_book() {
+    for code in CODES {
+        let first = code.page.lines().next();
+        assert_eq!(first, Some(format!("# {}: {}", code.code, code.summary).as_str()), "the heading of its page");
+    }
+    let text = std::fs::read_to_string(root().join("docs/diagnostics/README.md")).unwrap();
+    let row = |c: &Code| format!("| [{0}]({0}.md) | {1} |", c.code, c.summary);
     let rows: Vec<String> = CODES.iter().map(row).collect();
-    follows("docs/pg2.md", table(&text, "| code |"), &format!("| code | meaning |\n|---|---|\n{}", rows.join("\n")));
+    let want = format!("| code | meaning |\n|---|---|\n{}", rows.join("\n"));
+    follows("docs/diagnostics/README.md", table(&text, "| code |"), &want);
+    let text = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let (index, page) =
+        ("  - [Diagnostics](diagnostics/README.md)", |c: &Code| format!("    - [{0}](diagnostics/{0}.md)", c.code));
+    let is_below = |line: &&str| *line == index || line.starts_with("    - [PG");
+    let have: Vec<&str> = text.lines().filter(is_below).collect();
+    let want: Vec<String> = std::iter::once(index.to_string()).chain(CODES.iter().map(page)).collect();
+    follows("docs/SUMMARY.md", &have.join("\n"), &want.join("\n"));
 }

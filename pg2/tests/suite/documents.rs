@@ -1,7 +1,8 @@
 //! Parts of documents that follow from the source: they are compared with it, and `BLESS=1` writes them anew.
 
 use std::path::{Path, PathBuf};
-use testkit::golden;
+pub use testkit::document::part as table;
+use testkit::{document, golden};
 
 /// The repository.
 pub fn root() -> PathBuf {
@@ -10,24 +11,7 @@ pub fn root() -> PathBuf {
 
 /// Compares what stands in a file with what the source says, or writes it.
 pub fn follows(file: &str, have: &str, want: &str) {
-    if have == want {
-        return;
-    }
-    let path = root().join(file);
-    if golden::bless() {
-        let text = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, text.replacen(have, want, 1)).unwrap();
-        return;
-    }
-    let difference = golden::difference(have, want).unwrap_or_default();
-    panic!("{file} is not as the source says (- is the file, + the source; BLESS=1 writes it anew)\n{difference}");
-}
-
-/// The table of a page whose first row begins so.
-pub fn table<'a>(text: &'a str, head: &str) -> &'a str {
-    let start = text.find(&format!("\n{head}")).unwrap_or_else(|| panic!("no table begins with {head}")) + 1;
-    let rest = &text[start..];
-    &rest[..rest.find("\n\n").unwrap_or(rest.len())]
+    document::follows(&root().join(file), have, want);
 }
 
 #[test]

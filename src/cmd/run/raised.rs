@@ -7,7 +7,7 @@ use pg2::graph::Graph;
 use pg2::report::origins::{Origin, origins};
 use serde::Serialize;
 
-/// A flag that was raised, in the keys that README.md names.
+/// A flag that was raised, in the keys that docs/reference/json.md names.
 #[derive(Serialize)]
 pub struct Raised {
     pub flag: &'static str,
