@@ -1,4 +1,4 @@
-//! Files of sources with several charges or dipole moments, and of targets: text and `.npy` (docs/method/files.md).
+//! Files of sources with several charges or dipole moments, and of targets: text and `.npy` (docs/guides/files.md).
 //!
 //! Columns are `x,y,z`, for the first set of charges `q` and `px,py,pz`, for the second one `q2` and `px2,py2,pz2`, and so on. Names may
 //! have capital letters, and `m`, `mass` and `charge` stand for `q`. Other columns are left out.

@@ -1,4 +1,4 @@
-//! Points of a plane with strengths: their files (text and `.npy`) and random ones (docs/method/two-dimensions-use.md).
+//! Points of a plane with strengths: their files (text and `.npy`) and random ones (docs/guides/files.md).
 
 use super::input::CHARGES;
 use super::npy;

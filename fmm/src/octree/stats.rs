@@ -1,4 +1,4 @@
-//! What an FMM run reports: the keys of `pairforge fmm --json` (docs/method/files.md).
+//! What an FMM run reports: the keys of `pairforge fmm --json` (docs/reference/json.md).
 
 use super::Coincident;
 use super::budget::Budget;

@@ -1,4 +1,4 @@
-//! What a run reports: the keys of `pairforge fmm2 --json` (docs/method/two-dimensions-use.md).
+//! What a run reports: the keys of `pairforge fmm2 --json` (docs/reference/json.md).
 
 use super::error::Errors;
 use super::{Plan, Solution, Stage};

@@ -119,7 +119,7 @@ pub struct Ran {
     pub exchange: Option<f64>,
 }
 
-/// What is predicted, in the keys that docs/method/predict.md names.
+/// What is predicted, in the keys that docs/reference/json.md names.
 #[derive(Serialize)]
 pub struct Report {
     #[serde(skip)]
