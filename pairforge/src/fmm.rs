@@ -19,8 +19,8 @@
 //!
 //! # Threads
 //!
-//! Plans are independent: any number of them can be made and run at once, from any thread. The runs of one plan follow each other. Loops
-//! run in the pool of the thread that calls, so that `pool.install(|| plan.run(&charges))` takes a rayon pool of the caller's.
+//! Plans are independent: any number of them can be made and run at once, from any thread, and so can the runs of one plan on the CPU.
+//! Those on a device follow each other. Loops run in the pool of the thread that calls, so that `pool.install(|| plan.run(&charges))` takes a rayon pool of the caller's.
 
 pub mod costs;
 pub mod kernels;
@@ -40,8 +40,9 @@ pub use fmm::octree::{Cancel, Coincident, Outputs, Precision, Solutions};
 pub use options::{M2l, Options, Translations};
 
 use crate::Error;
+use fmm::octree::{self, FmmOptions};
 use solver::{Solved, Solver};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What is computed: the points, and what the sources carry, set by set.
 pub struct Problem<'a> {
@@ -56,16 +57,46 @@ impl Problem<'_> {
     }
 }
 
+/// What runs an FMM, opened once: compiled kernels, devices, and with a tolerance the order that was found for it. Clones share it.
+///
+/// It makes plans for positions that change, as in the steps of a simulation:
+///
+/// ```
+/// use pairforge::fmm::{Fmm, Options};
+///
+/// let fmm = Fmm::new(&Options::default().tolerance(1e-5))?;
+/// let mut particles = pairforge::random::uniform(500, 1);
+/// for _ in 0..3 {
+///     let field = fmm.plan(particles.columns()).run(&particles.q)?;
+///     let [gx, _, _] = field.gradient.expect("1/r has a gradient");
+///     particles.x.iter_mut().zip(&gx).for_each(|(x, g)| *x += 1e-9 * g);
+/// }
+/// # Ok::<(), pairforge::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Fmm(Arc<Opened>);
+
+struct Opened {
+    /// Executors, which one run uses at a time.
+    solver: Mutex<Solver>,
+    /// Whether native code on the CPU runs everything, which any number of runs can use at once.
+    is_on_cpu: bool,
+    hessian: bool,
+    /// Options that keep the tolerance of the first run.
+    found: Mutex<Option<FmmOptions>>,
+}
+
 /// An FMM for sources and targets at fixed positions, which are the caller's: columns of x, y and z.
 pub struct Plan<'a> {
     geometry: Geometry<'a>,
-    state: Mutex<State>,
+    fmm: Fmm,
+    /// Made by the first run, where the CPU has a plan.
+    kept: Mutex<Option<Arc<octree::Plan>>>,
 }
 
-struct State {
-    solver: Solver,
-    /// Kept from the first run on, where there is one on the CPU.
-    plan: Option<fmm::octree::Plan>,
+/// What another thread that ended in a panic has left is of use: it is replaced as a whole.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Options {
@@ -75,13 +106,24 @@ impl Options {
     }
 }
 
-impl<'a> Plan<'a> {
-    /// For particles that are sources and targets, `[&x, &y, &z]`, or for a [`Geometry`] with targets of its own. Opens devices and
-    /// compiles kernels where options name some.
-    pub fn new(positions: impl Into<Geometry<'a>>, options: &Options) -> Result<Plan<'a>, Error> {
+impl Fmm {
+    /// Checks the options, compiles the kernels that they name, and opens their devices.
+    pub fn new(options: &Options) -> Result<Fmm, Error> {
         let solver = Solver::new(options.clone())?;
-        let geometry = positions.into();
-        Ok(Plan { geometry, state: Mutex::new(State { solver, plan: None }) })
+        let (is_on_cpu, hessian) = (solver.route.is_on_cpu(), options.hessian);
+        Ok(Fmm(Arc::new(Opened { solver: Mutex::new(solver), is_on_cpu, hessian, found: Mutex::new(None) })))
+    }
+
+    /// A plan for particles that are sources and targets, `[&x, &y, &z]`, or for a [`Geometry`] with targets of its own.
+    pub fn plan<'a>(&self, positions: impl Into<Geometry<'a>>) -> Plan<'a> {
+        Plan { geometry: positions.into(), fmm: self.clone(), kept: Mutex::new(None) }
+    }
+}
+
+impl<'a> Plan<'a> {
+    /// For particles that are sources and targets, `[&x, &y, &z]`, or for a [`Geometry`] with targets of its own.
+    pub fn new(positions: impl Into<Geometry<'a>>, options: &Options) -> Result<Plan<'a>, Error> {
+        Ok(Fmm::new(options)?.plan(positions))
     }
 
     /// Potential and gradient at every target for charges of the sources, in their order.
@@ -95,9 +137,9 @@ impl<'a> Plan<'a> {
     /// The same into columns of the caller's.
     pub fn run_into(&self, charges: &[f64], out: &mut Outputs) -> Result<(), Error> {
         let field = self.run(charges)?;
-        let room = [out.potential.len(), out.gradient[0].len(), out.gradient[1].len(), out.gradient[2].len()];
-        if room.iter().any(|len| *len != field.potential.len()) {
-            let (room, n) = (room[0], field.potential.len());
+        let n = field.potential.len();
+        let rooms = [&out.potential[..], &*out.gradient[0], &*out.gradient[1], &*out.gradient[2]];
+        if let Some(room) = rooms.iter().map(|column| column.len()).find(|room| *room != n) {
             return Err(Error::Options(format!(
                 "there is room for {room} results of {n} targets; give columns of {n}"
             )));
@@ -126,13 +168,31 @@ impl<'a> Plan<'a> {
         sets: &[Sources],
         progress: &mut dyn FnMut(&'static str, usize, usize),
     ) -> Result<Solutions, Error> {
-        let State { solver, plan } = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let problem = Problem { geometry: self.geometry, sets: sets.to_vec() };
-        if let Some(plan) = plan {
-            return solver.again(plan, &problem, progress);
+        let fmm = &*self.fmm.0;
+        if let Some(plan) = self.known()? {
+            return match fmm.is_on_cpu {
+                true => Ok(plan.solve_all(sets, fmm.hessian, &mut [], progress)?),
+                false => locked(&fmm.solver).again(&plan, &problem, progress),
+            };
         }
-        let Solved { solutions, plan: kept } = solver.solve(&problem, progress)?;
-        *plan = kept;
+        let Solved { solutions, plan } = locked(&fmm.solver).solve(&problem, progress)?;
+        if let Some(plan) = plan {
+            *locked(&fmm.found) = Some(plan.options.clone());
+            *locked(&self.kept) = Some(Arc::new(plan));
+        }
         Ok(solutions)
+    }
+
+    /// The plan of an earlier run, or one with the options that an earlier plan has found.
+    fn known(&self) -> Result<Option<Arc<octree::Plan>>, Error> {
+        let mut kept = locked(&self.kept);
+        if kept.is_none() && locked(&self.fmm.0.found).is_some() {
+            let found = locked(&self.fmm.0.found).clone();
+            if let Some(options) = found {
+                *kept = Some(Arc::new(locked(&self.fmm.0.solver).plan(self.geometry, &options)?));
+            }
+        }
+        Ok(kept.clone())
     }
 }

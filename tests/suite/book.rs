@@ -2,7 +2,7 @@
 //! writes that anew. Keys of JSON are those of the page that lists them.
 
 use crate::common::Place;
-use host::backends::BACKENDS;
+use pairforge::backends::BACKENDS;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;

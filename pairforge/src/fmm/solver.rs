@@ -7,11 +7,13 @@ use super::task::Task;
 use super::{Options, Problem, whole};
 use crate::Error;
 use crate::backends::BackendOptions;
+use fmm::data::problem::Geometry;
 use fmm::octree::executor::{Executor, Progress};
 use fmm::octree::{FmmOptions, Plan, Solutions};
 use gpu::octree::Gpu;
 use pg2::graph::Graph;
 use pipelines::job::Backend;
+use pipelines::octree::kernel::of_graph;
 use pipelines::octree::offload::Pipelines;
 
 /// Everything that runs an FMM: kernels that were compiled and bound, devices that were opened, and costs.
@@ -120,6 +122,17 @@ impl Solver {
         let task = Task { asked, options, problem, known, native: route.native, p2p };
         task.complete(&mut stats, &fields, None, progress)?;
         Ok(Some(Ok(Solutions { fields, stats })))
+    }
+
+    /// A plan for other positions with options that were found for a problem like it.
+    pub fn plan(&self, geometry: Geometry, options: &FmmOptions) -> Result<Plan, Error> {
+        // Costs choose leaves for the number of particles.
+        let of_number = self.options_for(geometry.sources[0].len());
+        let FmmOptions { leaf, enlarge, .. } = if self.asked.leaf.is_none() { of_number } else { options.clone() };
+        let options = FmmOptions { leaf, enlarge, ..options.clone() };
+        let problem = Problem { geometry, sets: Vec::new() };
+        let task = self.task(&options, &problem);
+        Ok(Plan::for_kernel(geometry, &options, task.expanded().map(of_graph))?)
     }
 
     /// Runs a plan that was made before with other charges.
