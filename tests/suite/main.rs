@@ -32,7 +32,7 @@ mod predict;
 mod proofs;
 mod real;
 mod roofline;
-mod rooms;
+mod layers;
 mod run;
 mod several;
 mod short_range;

@@ -1,10 +1,11 @@
-//! Imports run one way: the rooms of a crate stand in an order, and none uses a later one.
+//! Imports run one way: the modules of a crate are layers in an order, and none uses a later one. docs/architecture.md shows them.
 
+use crate::book::{page, root};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The source folder of each crate and its rooms, each before those that are made of it.
-const ROOMS: &[(&str, &[&str])] = &[
+/// The source folder of each crate and its layers, each before those that are made of it; of crates without an order all modules.
+const LAYERS: &[(&str, &[&str])] = &[
     ("hdl/src", &["hash", "number", "rtl", "circuit", "op", "engine", "serial", "ethernet", "board", "export"]),
     ("pg2/src", &["diag", "syntax", "graph", "check", "middle", "backend", "report", "gen_m2l", "kernels", "vary"]),
     (
@@ -27,7 +28,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("fmm/src", &["shown", "parallel", "arith", "data", "tree", "direct", "expansion", "octree", "plane"]),
     ("pipelines/src", &["encode", "job", "driver", "backends", "octree", "plane", "cells", "predict"]),
     ("gpu/src", &["cuda", "backend", "octree", "plane"]),
-    ("pairforge/src", &["backends"]),
+    ("pairforge/src", &["error", "backends", "random", "manifest", "kernel", "fmm"]),
     (
         "src",
         &[
@@ -38,36 +39,36 @@ const ROOMS: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn no_room_uses_a_later_one() {
-    for (folder, rooms) in ROOMS {
+fn no_layer_uses_a_later_one() {
+    for (folder, layers) in LAYERS {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         let mut found = Vec::new();
-        for (place, room) in rooms.iter().enumerate() {
-            for file in files(&source, room) {
+        for (place, layer) in layers.iter().enumerate() {
+            for file in files(&source, layer) {
                 let text = fs::read_to_string(&file).unwrap();
                 let depth = file.strip_prefix(&source).unwrap().components().count();
                 for (number, line) in statements(production(&text)) {
-                    let later = rooms[place + 1..].iter().find(|later| uses(&line, depth, later));
+                    let later = layers[place + 1..].iter().find(|later| uses(&line, depth, later));
                     found.extend(
                         later.map(|later| {
-                            format!("{}:{number}: `{room}` uses `{later}`: {}", file.display(), line.trim())
+                            format!("{}:{number}: `{layer}` uses `{later}`: {}", file.display(), line.trim())
                         }),
                     );
                 }
             }
         }
-        assert!(found.is_empty(), "in {folder}, whose order is {rooms:?}:\n{}", found.join("\n"));
+        assert!(found.is_empty(), "in {folder}, whose order is {layers:?}:\n{}", found.join("\n"));
     }
 }
 
 #[test]
-fn every_file_of_a_crate_is_in_a_room() {
-    for (folder, rooms) in ROOMS {
+fn every_file_of_a_crate_is_in_a_layer() {
+    for (folder, layers) in LAYERS {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         for entry in fs::read_dir(&source).unwrap().map(|e| e.unwrap().path()) {
             let name = entry.file_stem().unwrap().to_str().unwrap();
-            let is_known = rooms.contains(&name) || ["lib", "main"].contains(&name);
-            assert!(is_known, "{} stands in no order of rooms", entry.display());
+            let is_known = layers.contains(&name) || ["lib", "main"].contains(&name);
+            assert!(is_known, "{} stands in no order of layers", entry.display());
         }
     }
 }
@@ -93,9 +94,9 @@ fn a_use_is_seen_wherever_it_stands_in_a_path() {
 #[test]
 fn operators_are_named_by_constants_outside_of_hdl() {
     let mut found = Vec::new();
-    for (folder, rooms) in ROOMS.iter().filter(|r| r.0 != "hdl/src") {
+    for (folder, layers) in LAYERS.iter().filter(|r| r.0 != "hdl/src") {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-        for file in rooms.iter().flat_map(|room| files(&source, room)) {
+        for file in layers.iter().flat_map(|layer| files(&source, layer)) {
             let text = fs::read_to_string(&file).unwrap();
             for (number, line) in statements(production(&text)) {
                 if names_an_operator(&line) {
@@ -121,14 +122,54 @@ fn a_name_in_a_comparison_is_seen() {
     assert!(!names_an_operator("write!(f, \"{}\", op.name())?;"));
 }
 
-/// Whether a statement names the room in a path from the crate's root. `depth` is that of its module: 1 for the file of a
-/// room, for which `super` is the root, 2 for a file in its folder.
-fn uses(line: &str, depth: usize, room: &str) -> bool {
+/// The figure of docs/architecture.md: crates from `cargo metadata`, each behind those that it is made of, with their layers.
+#[test]
+fn the_figure_of_crates_is_that_of_the_workspace() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let asked = ["metadata", "--no-deps", "--offline", "--locked", "--format-version", "1"];
+    let ended = std::process::Command::new(cargo).args(asked).current_dir(root()).output().expect("cargo runs");
+    let all: serde_json::Value = serde_json::from_slice(&ended.stdout).expect("cargo's own JSON");
+    let packages = all["packages"].as_array().expect("the members of the workspace");
+    let name = |package: &serde_json::Value| package["name"].as_str().expect("a name").to_string();
+    let own: Vec<String> = packages.iter().map(name).collect();
+    let needs = |package: &serde_json::Value| -> Vec<String> {
+        let all = package["dependencies"].as_array().expect("a list").iter();
+        let normal = all.filter(|d| d["kind"].is_null() && !d["optional"].as_bool().unwrap_or(false)).map(name);
+        normal.filter(|name| own.contains(name)).collect()
+    };
+    let mut rest: Vec<&serde_json::Value> = packages.iter().filter(|p| name(p) != "pairforge-testkit").collect();
+    rest.sort_by_key(|p| (needs(p).len(), name(p)));
+    let (mut known, mut lines) = (Vec::new(), Vec::new());
+    while !rest.is_empty() {
+        let next = rest.iter().position(|p| needs(p).iter().all(|n| known.contains(n))).expect("imports run one way");
+        let package = rest.remove(next);
+        let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+        let folder = manifest.parent().and_then(|f| f.strip_prefix(root()).ok()).expect("a folder of the repository");
+        let source = folder.join("src").display().to_string();
+        let layers = LAYERS.iter().find(|(f, _)| *f == source).map(|(_, layers)| layers.join(" "));
+        let short = |name: &String| name.trim_start_matches("pairforge-").to_string();
+        let on: Vec<String> = needs(package).iter().map(short).collect();
+        let on = if on.is_empty() { "-".into() } else { on.join(" ") };
+        lines.push(format!("{:<20} {source:<14} on {on}", name(package)));
+        lines.extend(layers.map(|layers| format!("    {layers}")));
+        known.push(name(package));
+    }
+    let text = page("docs/architecture.md");
+    let head = "crate                folder         crates that it is made of, and its layers";
+    let want = format!("{head}\n\n{}\n", lines.join("\n"));
+    let start = text.find(head).expect("the page has the figure");
+    let have = &text[start..start + text[start..].find("```").expect("it ends")];
+    testkit::document::follows(&root().join("docs/architecture.md"), have, &want);
+}
+
+/// Whether a statement names the layer in a path from the crate's root. `depth` is that of its module: 1 for the file of a
+/// layer, for which `super` is the root, 2 for a file in its folder.
+fn uses(line: &str, depth: usize, layer: &str) -> bool {
     if line.trim_start().starts_with("//") {
         return false;
     }
     let word = |text: &str| {
-        let rest = text.strip_prefix(room)?;
+        let rest = text.strip_prefix(layer)?;
         (!rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')).then_some(())
     };
     let supers = "super::".repeat(depth);
@@ -160,10 +201,10 @@ fn production(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text[..tests].lines().enumerate().map(|(k, line)| (k + 1, line))
 }
 
-/// The files of a room: `ROOM.rs` and what stands in `ROOM/`, files of tests left out.
-fn files(source: &Path, room: &str) -> Vec<PathBuf> {
-    let mut found = vec![source.join(format!("{room}.rs"))];
-    let mut folders = vec![source.join(room)];
+/// The files of a layer: `ROOM.rs` and what stands in `ROOM/`, files of tests left out.
+fn files(source: &Path, layer: &str) -> Vec<PathBuf> {
+    let mut found = vec![source.join(format!("{layer}.rs"))];
+    let mut folders = vec![source.join(layer)];
     while let Some(folder) = folders.pop() {
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         for path in entries.map(|e| e.unwrap().path()) {
