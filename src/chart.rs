@@ -1,5 +1,5 @@
-//! Charts as SVG: lines and marks over one or two logarithmic axes, and bars, with ticks, units, a legend, and colours that can be
-//! told apart on a light and on a dark ground.
+//! Charts as SVG: lines and marks over one or two logarithmic axes, and bars, with ticks, units, a legend, and colours that are
+//! distinguishable on a light and on a dark ground.
 
 pub mod axis;
 mod bars;
@@ -40,7 +40,7 @@ pub struct Chart {
     pub rules: Vec<Rule>,
 }
 
-/// What is drawn for one name of the legend.
+/// The data drawn for one name of the legend.
 pub struct Series {
     pub name: String,
     pub colour: usize,
@@ -86,7 +86,7 @@ impl Rule {
 }
 
 impl Chart {
-    /// The picture.
+    /// The figure.
     pub fn svg(&self) -> String {
         let (right, bottom) = (LEFT + PANEL.0, TOP + PANEL.1);
         let drawn = || self.series.iter().flat_map(|s| &s.points).filter(|p| p.0.is_finite() && p.1.is_finite());
@@ -146,7 +146,7 @@ fn draw(out: &mut String, series: &Series, x: &Scale, y: &Scale, units: [Unit; 2
     }
 }
 
-/// The beginning of a picture, with its ground, its title and room for some lines of the legend.
+/// The beginning of a figure, with its ground, its title and space for some lines of the legend.
 fn head(title: &str, note: &str, entries: usize) -> String {
     let width = LEFT + PANEL.0 + LEGEND;
     let height = (TOP + PANEL.1 + BOTTOM).max(TOP + 30.0 + ENTRY * entries as f64);
@@ -161,7 +161,7 @@ fn head(title: &str, note: &str, entries: usize) -> String {
     out
 }
 
-/// The beginning of any picture: its size, its colours on a light and on a dark ground, and the ground.
+/// The beginning of any figure: its size, its colours on a light and on a dark ground, and the ground.
 pub fn opened(width: f64, height: f64) -> String {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
@@ -210,7 +210,7 @@ fn columns(out: &mut String, x: &Scale, y: &Scale, unit: Unit) {
     }
 }
 
-/// What the axes show.
+/// Writes the names of the axes.
 fn names(out: &mut String, x: &str, y: &str) {
     let (middle, below) = (LEFT + PANEL.0 / 2.0, TOP + PANEL.1 + 42.0);
     let (aside, half) = (20.0, TOP + PANEL.1 / 2.0);

@@ -26,7 +26,7 @@ mod synth;
 
 use crate::failure::Failure;
 use crate::files::Files;
-pub use fmm::{Telling, telling};
+pub use fmm::{ErrorReporter, error_reporter};
 pub use help::dressed;
 
 /// A subcommand with its arguments.

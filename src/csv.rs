@@ -5,7 +5,7 @@ use crate::{input, output};
 use fmm::data::npy;
 use fmm::data::text::{Table as Lines, decimal};
 use fmm::shown::shown;
-use hdl::op::meaning::Real;
+use hdl::op::semantics::Real;
 use hdl::{Flags, Format};
 use pipelines::job::Table;
 use rayon::prelude::*;
@@ -131,7 +131,7 @@ impl Text {
         }
     }
 
-    /// Line by line, with every mistake in its place; `seen` is told the line of each record.
+    /// Line by line, with every mistake in its place; `seen` is given the line of each record.
     fn rows(&self, lines: &Lines, wanted: &Wanted, seen: &mut dyn FnMut(usize)) -> Result<Table, Failure> {
         let mut bits = Vec::new();
         for (line, text) in lines.rows() {

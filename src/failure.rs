@@ -28,7 +28,7 @@ impl Failure {
         }
     }
 
-    /// What to print on stderr.
+    /// The text for stderr.
     pub fn text(&self) -> String {
         match self {
             Failure::Diagnostics(text) => text.trim_end().to_string(),

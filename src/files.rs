@@ -1,4 +1,4 @@
-//! The files of a command, declared by the options that name them and told apart before it begins: no output replaces an input or
+//! The files of a command, declared by the options that name them and distinguished before it begins: no output replaces an input or
 //! another output, by whatever name.
 
 mod ending;
@@ -29,7 +29,7 @@ enum Role {
     Kernel,
     /// A file that another one of the command's inputs leads to, and that need not be there.
     ReadToo,
-    /// Read, and its format told by its content.
+    /// Read, and its format recognised by its content.
     Data,
     Written(Kind),
     /// A folder into which files are written.
@@ -42,7 +42,7 @@ impl Named {
     fn identity(&self) -> Identity {
         match self.role {
             role if role.is_input() => Identity::of_input(&self.path),
-            // A folder is told apart by the files that come into it.
+            // A folder is distinguished by the files that come into it.
             Role::Filled => Identity::default(),
             _ => Identity::of_output(&self.path),
         }

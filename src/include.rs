@@ -5,10 +5,10 @@ use fmm::shown;
 use pg2::syntax::sources::Loaded;
 use std::path::Path;
 
-/// What the keys of shipped files begin with; no path of a user does.
+/// The prefix of the keys of shipped files; no path of a user begins so.
 pub const SHIPPED: &str = "shipped:";
 
-/// What tells a file from all others, by whatever path it is named.
+/// The key that identifies a file, by whatever path it is named.
 pub fn key(path: &Path) -> String {
     let absolute = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     absolute.to_string_lossy().into_owned()

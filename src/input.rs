@@ -105,7 +105,7 @@ fn too_long(size: u64, most: u64) -> String {
     format!("it has {size} or more, and at most {most} can be read")
 }
 
-/// What cannot be read as a file, in words.
+/// The kind of a file that cannot be read, in words.
 #[cfg(unix)]
 fn unreadable(found: &Metadata) -> Option<&'static str> {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};

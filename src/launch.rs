@@ -52,7 +52,7 @@ impl Rank {
         (count > 1).then_some(rank)
     }
 
-    /// That `what` is not for ranks, which the first one says.
+    /// A refusal of `what` on ranks, which the first one reports.
     fn refusal(&self, what: &str) -> Refusal {
         match self.rank {
             0 => Refusal::Told(Failure::Usage(format!(
@@ -64,7 +64,7 @@ impl Rank {
         }
     }
 
-    /// That ranks do not find each other.
+    /// A refusal where ranks do not find each other.
     fn strangers(&self) -> Refusal {
         match self.rank {
             0 => Refusal::Told(Failure::Usage(format!(

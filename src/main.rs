@@ -17,7 +17,7 @@ mod source;
 mod tables;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
-use cmd::Telling;
+use cmd::ErrorReporter;
 use failure::Failure;
 use launch::Refusal;
 use std::process::ExitCode;
@@ -50,10 +50,10 @@ fn main() -> ExitCode {
             let code = if e.use_stderr() { 2 } else { 0 };
             let text = e.render().to_string();
             if e.use_stderr() {
-                match cmd::telling() {
-                    Telling::Own => {}
-                    Telling::Other => return ExitCode::SUCCESS,
-                    Telling::Instead(failure) => return report(failure),
+                match cmd::error_reporter() {
+                    ErrorReporter::Own => {}
+                    ErrorReporter::Other => return ExitCode::SUCCESS,
+                    ErrorReporter::Instead(failure) => return report(failure),
                 }
             }
             match failure::safe(&text) {

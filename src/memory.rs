@@ -12,7 +12,7 @@ pub struct Allocator;
 /// A huge page of x86-64, and of AArch64 with small pages of 4 KiB.
 const HUGE: usize = 2 << 20;
 
-/// What the system is asked for beside what is needed.
+/// The memory asked of the system beside what is needed.
 const PAD: usize = 64 << 20;
 
 // SAFETY: every call is passed on to the system's allocator as it is.
@@ -125,7 +125,7 @@ pub fn free() -> Option<u64> {
     Some(group_free().map_or(system, |group| group.min(system)))
 }
 
-/// What the control group still gives, files in memory counted as free.
+/// The memory that the control group still gives, files in memory counted as free.
 fn group_free() -> Option<u64> {
     let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = own.lines().find_map(|l| l.strip_prefix("0::/"))?;

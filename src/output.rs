@@ -216,7 +216,7 @@ pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), Fail
 
 /// A folder to write into. If it was made here and nothing comes into it, it is removed again.
 pub struct Folder {
-    /// Those that were made, outer ones first.
+    /// The folders that were made, outer ones first.
     made: Vec<(PathBuf, Pending)>,
 }
 
@@ -267,7 +267,7 @@ pub fn end_without_memory(line: &[u8]) -> ! {
     pending::end_with(line, 1)
 }
 
-/// Prints on standard error; where that cannot be written, nobody can be told.
+/// Prints on standard error; where that cannot be written, nothing is reported.
 pub fn tell(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -39,7 +39,7 @@ impl Progress {
     }
 }
 
-/// The lock on what is told: text that another thread has written stays of use, however that thread ended.
+/// The lock on the reported text: text that another thread has written stays of use, however that thread ended.
 fn locked(told: &Mutex<Told>) -> MutexGuard<'_, Told> {
     told.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -106,7 +106,7 @@ impl Steps {
     }
 }
 
-/// Progress of some work, as it is told.
+/// Progress of some work, as it is reported.
 struct Told {
     what: String,
     /// 0 where nobody knows.
@@ -213,7 +213,7 @@ impl Drop for Line {
 mod tests {
     use super::*;
 
-    /// The estimates that are shown every tenth of a second while steps are done at these seconds, each with what is in truth left.
+    /// The estimates that are shown every tenth of a second while steps are done at these seconds, each with the time that is really left.
     fn estimates(steps: &[f64]) -> Vec<(f64, f64)> {
         let start = Instant::now();
         let at = |seconds: f64| start + Duration::from_secs_f64(seconds);

@@ -22,7 +22,7 @@ pub struct Kernel {
     pub name: String,
     /// Of its own file.
     pub text: String,
-    /// That and the files that it includes.
+    /// The text and the files that it includes.
     pub sources: Sources,
     /// By what its file is known to those that include it.
     key: String,

@@ -1,4 +1,4 @@
-//! What searches for tables of functions have found, kept in the cache of the user.
+//! The results of searches for tables of functions, kept in the cache of the user.
 
 use hdl::op::table::func::{Store, keep_in};
 use sim::SimError;

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 /// A bit of a port of a cell.
 type Pin = (String, String);
 
-/// What was moved.
+/// The cells absorbed.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Absorbed {
     pub memories: u64,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a netlist takes of a device.
+/// The resources that a netlist takes of a device.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Area {
     /// Lookup tables, arithmetic ones and those used as memory included.

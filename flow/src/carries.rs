@@ -2,7 +2,7 @@
 //!
 //! A step has a table of four inputs for its sum bit, before the carry is added to it, and takes the carry that it makes itself from the
 //! same table with the upper two inputs at 0. Yosys uses two or three of the inputs: so a gate in front of an addend, or a choice
-//! between two values, finds room in the step. A table is taken in only if it has no other reader, and if for all values of the signals
+//! between two values, fits in the step. A table is taken in only if it has no other reader, and if for all values of the signals
 //! the step gives the same sum and the same carry as before: that is tried out, signal by signal.
 
 use serde_json::{Map, Value, json};
@@ -84,7 +84,7 @@ pub(crate) fn take_in(netlist: &mut Value, top: &str) -> u64 {
     taken
 }
 
-/// Takes as many tables into a step as find room in it.
+/// Takes as many tables into a step as fit in it.
 fn into_step(cells: &mut Map<String, Value>, name: &str, step: &str, tables: &HashMap<u64, (String, Table)>) -> u64 {
     let cell = &cells[name];
     if cell["parameters"][format!("INJECT1_{step}")].as_str().is_none_or(|v| v.trim() != "NO") {

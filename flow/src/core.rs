@@ -9,7 +9,7 @@ const SCRIPT: &str = include_str!("../liteeth/core.py");
 /// The terms of LiteEth (BSD-2-Clause), which go with the core's text and with what is made of it.
 pub const NOTICE: &str = include_str!("../liteeth/LICENSE");
 
-/// What the script needs, as pip takes it.
+/// The packages that the script needs, as pip takes them.
 const PACKAGES: &str = "liteeth==2024.12 litex==2024.12 migen==0.10.0";
 
 /// The core whose modules' names begin with `prefix`, with LiteEth's notice in front. The tools' own Python is asked before the one on

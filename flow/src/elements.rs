@@ -1,5 +1,5 @@
-//! What the logic elements of MAX 10 and Cyclone IV do besides, in a netlist that yosys and ABC have mapped to tables,
-//! carries and flip-flops, neither of which knows of it.
+//! Further functions of the logic elements of MAX 10 and Cyclone IV, applied to a netlist that yosys and ABC have mapped to tables,
+//! carries and flip-flops, neither of which knows of them.
 //!
 //! - A flip-flop chooses between its own table's or carry's value and another signal by its synchronous load. A table that
 //!   does nothing but choose so is dropped where a whole block of elements shares the choice.
@@ -7,7 +7,7 @@
 //!   more.
 //! - A multiplier block has registers at its operands and at its product. Flip-flops there go into the block.
 //!
-//! What comes out in each cycle stays the same.
+//! The outputs in each cycle stay the same.
 
 mod table;
 
@@ -18,7 +18,7 @@ use table::{Bit, Table, binary, bit, text};
 /// Flip-flops that share a synchronous load: it is a signal of a whole block of elements.
 pub(crate) const BLOCK: usize = 16;
 
-/// What a synchronous load would take in: flip-flop, table, own value, loaded value.
+/// The signals that a synchronous load would take in: flip-flop, table, own value, loaded value.
 type Load = (String, String, Bit, Bit);
 
 /// The netlist of one module.

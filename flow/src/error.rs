@@ -1,4 +1,4 @@
-//! What can go wrong between Verilog and bitstream.
+//! Errors between Verilog and bitstream.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub enum FlowError {
     /// The design needs more of a device than there is.
     #[error("the design does not fit {device}: {what}; try fewer pipelines or a smaller j memory (log: {})", log.display())]
     TooLarge { device: String, what: String, log: PathBuf },
-    /// What was asked for is not possible.
+    /// The request is not possible.
     #[error("{0}")]
     Unsupported(String),
     /// A file could not be read or written.

@@ -4,14 +4,14 @@
 
 use crate::tools::{self, Tool};
 
-/// What the flow knows of a family.
+/// The flow's description of a family.
 #[derive(Debug)]
 pub struct Family {
     /// Name of the [`hdl::circuit::target::Target`].
     pub target: &'static str,
     /// Yosys commands from the Verilog that was read to a mapped netlist, call by call: each goes on with the netlist of the one before.
     pub(crate) commands: fn(&Mapping) -> Vec<Vec<String>>,
-    /// What each cell of that netlist counts as.
+    /// The resources that each cell of that netlist counts as.
     pub(crate) cells: &'static [Cell],
     /// The most inputs of a table beside which the element's flip-flop can take data of its own; 0 where none can.
     pub(crate) way_in: u64,
@@ -19,16 +19,16 @@ pub struct Family {
     pub route: Option<Route>,
 }
 
-/// What the commands depend on.
+/// The parameters of the commands.
 pub(crate) struct Mapping<'a> {
     pub top: &'a str,
-    /// Dissolve the modules into one, as for a device; without it the area of each module can be told.
+    /// Dissolve the modules into one, as for a device; without it the area of each module can be reported.
     pub flatten: bool,
     /// Whether there are multiplier blocks.
     pub multipliers: bool,
     /// Lookup tables in a row that a stage has time for.
     pub levels: u32,
-    /// Whether tables go into steps of carry chains where the family has room there.
+    /// Whether tables go into steps of carry chains where the family has space there.
     pub dense: bool,
     /// Whether tables are mapped for least area, where the family has a way for that.
     pub least: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Cell {
     pub counts: Counts,
 }
 
-/// What one cell takes of a device.
+/// The resources that one cell takes of a device.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Counts {
     /// Lookup tables, arithmetic ones and those used as memory included.
@@ -60,11 +60,11 @@ pub struct Route {
     pub(crate) nextpnr: &'static Tool,
     /// How the constraints are named on its command line; `%` stands for the file.
     pub(crate) constraints: &'static [&'static str],
-    /// What allows pins without a place.
+    /// The options that allow pins without a place.
     pub(crate) unconstrained: &'static [&'static str],
     /// Constraints for [`crate::wrapper::PINS`], where a place for each is demanded.
     pub(crate) alone: Option<&'static str>,
-    /// What finds ways for a pipeline whose values wait in memories.
+    /// The options that route a pipeline whose values wait in memories.
     pub(crate) stored: &'static [&'static str],
     /// The option for what the packer reads, and the file's ending.
     pub(crate) write: (&'static str, &'static str),

@@ -26,12 +26,12 @@ pub struct Fits {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Resource {
     pub name: &'static str,
-    /// What an engine takes once.
+    /// The amount that an engine takes once.
     pub shell: u64,
-    /// What each lane group takes: its copy of the j memory, lists, sequencer and collector.
+    /// The amount that each lane group takes: its copy of the j memory, lists, sequencer and collector.
     pub group: u64,
     pub lane: u64,
-    /// What the device has.
+    /// The amount that the device has.
     pub all: u64,
 }
 
@@ -51,7 +51,7 @@ fn sizes() -> impl Iterator<Item = u32> {
     (1..=255).filter(|n| *n <= 8 || usual_groups(*n) > 1)
 }
 
-/// What of a device is too little for a design even if all of it is packed as tightly as can be.
+/// The resources of a device that are too few for a design even if all of it is packed as tightly as can be.
 pub(crate) fn lacks(design: &Area, device: &Device) -> Option<String> {
     let rows = [
         ("lookup tables", design.luts, device.luts),

@@ -5,7 +5,7 @@
 
 use pg2::report::explain::Row;
 
-/// What a cell belongs to.
+/// The owner of a cell.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     /// In words: ``fmul `mr` (line 9)``, ``delay of `mr` ``, `lane`, `shell, decode`.

@@ -1,4 +1,4 @@
-//! Which flip-flops stand behind a table of their own, and which need an element or a place beside another's table.
+//! Packing of flip-flops: those behind a table of their own, and those that need an element or a place beside another's table.
 //!
 //! An element holds a table, or a step of a carry chain, and a flip-flop. A flip-flop whose data comes from that table takes
 //! nothing more. Another one (behind a port, a flip-flop, a memory or a multiplier, or a second one behind one table) is
@@ -8,7 +8,7 @@ use crate::family::Family;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// What of a netlist the packing of its flip-flops depends on.
+/// The properties of a netlist that the packing of its flip-flops depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Packing {
     /// Flip-flops without a table of their own.

@@ -7,7 +7,7 @@ use crate::{Area, SynthesisOutcome, Timing};
 use hdl::rtl::netlist::{Item, Netlist};
 use std::fmt::Write as _;
 
-/// What the report is made of.
+/// The inputs of the report.
 pub struct Page<'a> {
     pub summary: &'a Summary,
     pub outcome: &'a SynthesisOutcome,
@@ -16,7 +16,7 @@ pub struct Page<'a> {
     /// All modules of the first kernel's engine, and the lane's name among them.
     pub netlist: &'a Netlist,
     pub lane: &'a str,
-    /// What the summary's device or target is, in words.
+    /// The summary's device or target, in words.
     pub place: &'a str,
 }
 
@@ -245,7 +245,7 @@ fn slowest_path(text: &mut String, timing: &Timing, kernels: &[Kernel]) {
     text.push('\n');
 }
 
-/// What of the device is used, and what a further lane would take.
+/// Writes the resources used of the device, and those that a further lane would take.
 fn device(text: &mut String, p: &Page, timing: &Timing) {
     if let Some(fits) = &p.outcome.fits {
         let rest = if p.kernels.len() > 1 { "all else" } else { "shell" };

@@ -1,4 +1,4 @@
-//! Running one program to its end, with its log kept and its progress told.
+//! Running one program to its end, with its log kept and its progress reported.
 
 use crate::{FlowError, Tools};
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// A step of the flow that is under way.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Step {
-    /// What is done, such as `placing and routing`.
+    /// The activity, such as `placing and routing`.
     pub what: String,
     pub elapsed: Duration,
 }
@@ -22,9 +22,9 @@ pub(crate) struct Call<'a> {
     pub program: PathBuf,
     pub args: Vec<String>,
     pub dir: &'a Path,
-    /// What is done, for progress.
+    /// The activity, for progress.
     pub what: &'a str,
-    /// The log that the program writes, relative to `dir`. What it prints goes to the same place if it writes none.
+    /// The log that the program writes, relative to `dir`. Its output goes to the same place if it writes none.
     pub log: String,
     /// Files that it has to write, relative to `dir`.
     pub writes: Vec<String>,

@@ -1,4 +1,4 @@
-//! What is kept of a synthesis for other programs: `synth.json`.
+//! The record of a synthesis for other programs: `synth.json`.
 
 use crate::timing::ClockTiming;
 use serde::{Deserialize, Serialize};

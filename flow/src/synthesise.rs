@@ -22,7 +22,7 @@ pub enum Goal {
     Board(&'static Board),
 }
 
-/// What is to be done.
+/// The synthesis to be done.
 #[derive(Debug)]
 pub struct SynthesisJob<'a> {
     pub goal: Goal,
@@ -55,7 +55,7 @@ pub struct SynthesisJob<'a> {
     pub dir: &'a Path,
 }
 
-/// What came of it.
+/// The outcome of a synthesis.
 #[derive(Debug, Default)]
 pub struct SynthesisOutcome {
     /// One lane: pipeline, i registers, accumulators, flags.
@@ -121,7 +121,7 @@ pub fn synthesise(
     let mapped = |part: (&'static str, &str), watch: &mut dyn FnMut(&Step)| -> Result<Area, FlowError> {
         let (name, top) = part;
         let area = map(tools, family, job, (top, name, true), watch)?.whole;
-        // What does not fit is told before more is made of it.
+        // A design that does not fit is reported before further steps run.
         if let Some((device, what)) = job.goal.device().and_then(|d| Some((d.name.to_string(), lacks(&area, d)?))) {
             return Err(FlowError::TooLarge { device, what, log: job.dir.join(format!("synth_logs/{name}.log")) });
         }
@@ -253,7 +253,7 @@ fn best_placing(
     Ok((timing, seed, tried))
 }
 
-/// What the packer reads, in the folder.
+/// The input of the packer, in the folder.
 fn routed(route: &Route) -> String {
     format!("synth_work/routed.{}", route.write.1)
 }
@@ -336,7 +336,7 @@ fn pack(tools: &Tools, route: &Route, job: &SynthesisJob, watch: &mut dyn FnMut(
     Err(FlowError::Report { path, reason: format!("{} wrote no bitstream", route.packer.name) })
 }
 
-/// What the tools call themselves in their logs.
+/// The tools' names and versions in their logs.
 fn versions(dir: &Path) -> Vec<String> {
     let text = fs::read_to_string(dir.join("synth_logs/lane.log")).unwrap_or_default();
     let line = text.lines().rev().find(|l| l.trim_start().starts_with("Yosys "));

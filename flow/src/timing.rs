@@ -26,7 +26,7 @@ pub struct ClockTiming {
     /// The net, as the tool names it.
     pub name: String,
     pub fmax_mhz: f64,
-    /// What is asked of it.
+    /// The frequency required of it.
     pub mhz: f64,
 }
 

@@ -66,7 +66,7 @@ impl Tools {
     }
 
     /// The same, where `trust` is asked about the project's own programs, and about what YoWASP keeps compiled, before they
-    /// are run. What is on `PATH` is the user's own choice.
+    /// are run. Tools on `PATH` are the user's own choice.
     pub fn trusting(self, trust: fn(&Path) -> Result<(), String>) -> Tools {
         Tools { trust, ..self }
     }
@@ -117,7 +117,7 @@ fn missing(tool: &Tool) -> FlowError {
     FlowError::ToolMissing { tool: tool.name.to_string(), how: format!("pip install {}", packages(tool)) }
 }
 
-/// What to install for a tool; place and route is of no use without synthesis.
+/// The packages to install for a tool; place and route is of no use without synthesis.
 fn packages(tool: &Tool) -> String {
     if tool.package == YOSYS.package { tool.package.to_string() } else { format!("{} {}", YOSYS.package, tool.package) }
 }

@@ -17,7 +17,7 @@ pub type Force = [f64; 4];
 /// The second derivatives xx, xy, xz, yy, yz and zz of the potential at a particle.
 pub type Hessian = [f64; 6];
 
-/// Room for so many items behind each other in an empty column, in parts of these lengths.
+/// The capacity of an empty column for so many items behind each other, in parts of these lengths.
 pub fn parts<'c, T>(column: &'c mut Vec<T>, counts: &[usize]) -> impl Iterator<Item = &'c mut [MaybeUninit<T>]> {
     let all: usize = counts.iter().sum();
     column.reserve_exact(all);

@@ -1,8 +1,8 @@
 //! Expansions of the far field: what the FMM asks of one, and the kinds there are.
 //!
 //! Lengths are in units of the edge h of the cell that an expansion belongs to. For 1/r one set of tables then serves all levels:
-//! a potential in these units is h times that in box units. Other kernels are told the level. Every operator works on slices. What the tree has to do
-//! with it (which cell meets which) stays with the caller, apart from M2L, which an expansion orders as it computes best.
+//! a potential in these units is h times that in box units. Other kernels are given the level. Every operator works on slices. What the
+//! tree has to do with it (which cell meets which) stays with the caller, apart from M2L, which an expansion orders as it computes best.
 
 pub mod basis;
 pub mod chebyshev;
@@ -70,7 +70,7 @@ impl Far<'_> {
 
 /// The operators of an expansion in the arithmetic of `T`.
 ///
-/// Each adds to its target. `scratch` is room that keeps no values from one call to the next.
+/// Each adds to its target. `scratch` is memory that keeps no values from one call to the next.
 pub trait Expansion<T: Real>: Send + Sync {
     /// Terms of a multipole expansion.
     fn multipole_terms(&self) -> usize;
@@ -78,7 +78,7 @@ pub trait Expansion<T: Real>: Send + Sync {
     /// Terms of a local expansion.
     fn local_terms(&self) -> usize;
 
-    /// What a potential and a gradient of 1 in units of a cell of `level` are in box units.
+    /// The factors from units of a cell of `level` to box units, of a potential and of a gradient.
     fn units(&self, level: u32) -> [f64; 2] {
         let scale = 2f64.powi(level as i32);
         [scale, scale * scale]
@@ -187,7 +187,7 @@ pub fn pairs_of_a_point(basis: Basis, order: usize) -> usize {
     match basis {
         Basis::Cartesian => 8 + 3 * basis::terms(order) / 10,
         Basis::Solid => 8 + 4 * solid::terms_at_a_point(order) / 10,
-        // The kernel's real meaning at all nodes.
+        // The kernel's real-arithmetic values at all nodes.
         Basis::Chebyshev => 8 * (order + 2).pow(3),
         Basis::Softened => 2 * (order + 2).pow(3),
     }

@@ -1,9 +1,9 @@
 //! The Fast Multipole Method on the CPU: particles, trees, interaction lists, expansions, direct sums, and the stages that run on them.
 //!
 //! In three dimensions an FMM goes through it like this: [`data::particles::Particles`] become a [`tree::Tree`] with
-//! [`tree::lists::Lists`] in [`octree::Plan::new`]; [`octree::Plan::run`] then reads as the algorithm does in the papers. Operators of the far
-//! field are those of an [expansion](expansion::Expansion). Stages run on an [executor](octree::executor::Executor): a GPU, pipelines, or
-//! the CPU, where P2P is [`direct::p2p`]. [`direct::summation`] is the reference that [`direct::error`] measures against. [`plane`] is
+//! [`tree::lists::Lists`] in [`octree::Plan::new`]; [`octree::Plan::run`] then reads as the algorithm does in the papers. Operators of the
+//! far field are those of an [expansion](expansion::Expansion). Stages run on an [executor](octree::executor::Executor): a GPU, pipelines,
+//! or the CPU, where P2P is [`direct::p2p`]. [`direct::summation`] is the reference that [`direct::error`] measures against. [`plane`] is
 //! the method in two dimensions.
 //!
 //! This crate knows neither Verilog nor CUDA nor MPI: those who do implement [`octree::executor::Executor`], [`octree::kernel::Kernel`]

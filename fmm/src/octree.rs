@@ -33,7 +33,7 @@ use crate::tree::Tree;
 use crate::tree::boxmap::BoxMap;
 use crate::tree::charges::Charges;
 use crate::tree::lists::{self, ListOptions, Lists};
-use executor::{Executor, Progress, Stage, State, Whole, Work};
+use executor::{Executor, Progress, SinglePart, Stage, State, Work};
 use kernel::Kernel;
 use rounding::Rounding;
 use stages::Stages;
@@ -44,7 +44,7 @@ use std::time::Instant;
 
 /// Tree, lists and operators for sources and targets at fixed positions. It may be run for many sets of charges.
 pub struct Plan {
-    /// Those that it is computed with: where the softening of the far field matters, of another expansion than was asked for.
+    /// The options that it is computed with: where the softening of the far field matters, of another expansion than was asked for.
     pub options: FmmOptions,
     asked: FmmOptions,
     pub tree: Tree,
@@ -55,10 +55,10 @@ pub struct Plan {
     pub streamed_m2l: u64,
     /// For each target of the input its place in the tree.
     pub place: Vec<u32>,
-    /// What a black-box expansion expands.
+    /// The function of a black-box expansion.
     pub kernel: Option<Arc<dyn Function>>,
     operators: (Lazy<f32>, Lazy<f64>),
-    /// What the operator of far images is made of: its sums, see [`lattice::sums`], or for a kernel the matrix itself.
+    /// The input of the operator of far images: its sums, see [`lattice::sums`], or for a kernel the matrix itself.
     lattice: OnceLock<Vec<f64>>,
     seconds: f64,
     /// Another one for each plan of this process, and after each change of its lists.
@@ -73,7 +73,7 @@ pub struct OfPart {
     pub lists: Lists,
     /// For each target of the results its place in the tree.
     pub place: Vec<u32>,
-    /// What a black-box expansion expands.
+    /// The function of a black-box expansion.
     pub kernel: Option<Arc<dyn Function>>,
     pub pairs: Pairs,
     pub streamed_m2l: u64,
@@ -93,14 +93,14 @@ pub struct Outputs<'a> {
     pub hessian: Option<[&'a mut [f64]; 6]>,
 }
 
-/// What a run gives.
+/// The result of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Solution {
     pub field: Field,
     pub stats: Stats,
 }
 
-/// What a run with several sets of charges gives: a field for each.
+/// The result of a run with several sets of charges: a field for each.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Solutions {
     pub fields: Vec<Field>,
@@ -248,7 +248,7 @@ impl Plan {
         let start = Instant::now();
         let charges: Vec<Charges> = sources.iter().map(|s| Charges::new(&self.tree, *s)).collect();
         let seconds = Seconds { tree: self.seconds, ..Seconds::default() };
-        let mut run = Stages { executors, parts: &Whole, seconds, progress };
+        let mut run = Stages { executors, parts: &SinglePart, seconds, progress };
         let mut states = self.states(&charges, out, run.is_native());
         let far: &[Stage] = if self.options.near_only { &[] } else { &Stage::FAR };
         let (m2l, p2p, waited) = match run.has_two_sides(far) {
@@ -274,7 +274,7 @@ impl Plan {
         seconds.total = seconds.tree + start.elapsed().as_secs_f64();
         let name = executors.iter().find(|e| e.takes(Stage::P2p)).map(|e| e.name());
         let p2p = Work::sum(p2p);
-        let rounding = p2p.rounding.told()?;
+        let rounding = p2p.rounding.assessed()?;
         Ok(Stats { waited, rounding, ..self.stats(name, seconds, &p2p, &Work::sum(m2l)) })
     }
 

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 use std::mem::MaybeUninit;
 
-/// What a file with parallel loops imports.
+/// The imports of a file with parallel loops.
 pub mod prelude {
     pub use super::Loop;
     pub use rayon::iter::{
@@ -52,7 +52,7 @@ pub trait Loop: IndexedParallelIterator {
         Loop::flat_map_iter(self, move |item| f(&item).then_some(item))
     }
 
-    /// What `f` gives for an item is gone through by one thread.
+    /// Flattens the items; those that `f` makes of one item are gone through by one thread.
     fn flat_map_iter<R: IntoIterator, F: Fn(Self::Item) -> R + Sync>(self, f: F) -> Flat<Self, F> {
         Flat { items: self, f }
     }
@@ -102,7 +102,7 @@ pub trait Loop: IndexedParallelIterator {
 
 impl<I: IndexedParallelIterator> Loop for I {}
 
-/// What the items of a loop can be collected into, in their order.
+/// A collection that the items of a loop can be collected into, in their order.
 pub trait FromLoop<T> {
     fn from_loop(items: impl IndexedParallelIterator<Item = T>) -> Self;
 }
@@ -151,7 +151,7 @@ impl<I: IndexedParallelIterator, R: IntoIterator<Item: Send>, F: Fn(I::Item) -> 
         self.collect_init(|| (), |(), item| item)
     }
 
-    /// What `g` makes of the items, in their order. `init` is called once for each part that one thread takes.
+    /// Collects the values of `g` for the items, in their order. `init` is called once for each part that one thread takes.
     pub fn collect_init<S, T: Send, J: Fn() -> S + Sync, G: Fn(&mut S, R::Item) -> T + Sync>(
         self,
         init: J,
@@ -166,7 +166,7 @@ impl<I: IndexedParallelIterator, R: IntoIterator<Item: Send>, F: Fn(I::Item) -> 
     }
 }
 
-/// What is done with the items of a part, and how what two parts gave becomes one.
+/// The end of a loop: the operation on the items of a part, and the merge of the results of two parts.
 trait End<T>: Sync {
     type Out: Send;
 
@@ -297,7 +297,7 @@ fn divide<P: Producer, E: End<P::Item>>(items: P, count: usize, halvings: usize,
     }
 }
 
-/// Runs both, perhaps at once. Each is told whether another thread has taken it.
+/// Runs both, perhaps at once. Each is given whether another thread has taken it.
 fn both(first: &mut (dyn FnMut(bool) + Send), second: &mut (dyn FnMut(bool) + Send)) {
     rayon::join_context(|context| first(context.migrated()), |context| second(context.migrated()));
 }

@@ -77,7 +77,7 @@ impl Cell {
         self.at.map(|a| a >> self.level)
     }
 
-    /// Which of its parent's eight places it takes: x is the most significant bit.
+    /// The place among its parent's eight: x is the most significant bit.
     pub fn octant(&self) -> usize {
         ((self.at[0] & 1) << 2 | (self.at[1] & 1) << 1 | (self.at[2] & 1)) as usize
     }
@@ -103,7 +103,7 @@ pub struct Tree {
     own: Option<Range<u32>>,
 }
 
-/// What a part of a larger tree is made of.
+/// The data of a part of a larger tree.
 pub struct Part {
     pub map: BoxMap,
     pub sources: Sorted,
@@ -171,7 +171,7 @@ impl Tree {
         Tree { map, sources, apart, cells, levels, leaves, images: None, own: Some(own) }
     }
 
-    /// Counts twins in a part of a tree that has all its sources.
+    /// Counts coincident particles in a part of a tree that has all its sources.
     pub fn count_twins(&mut self) {
         self.sources.count_twins();
         self.apart.iter_mut().for_each(|targets| targets.count_twins_among(&self.sources));

@@ -4,7 +4,7 @@
 use crate::cuda::device::{self, Device};
 use crate::cuda::{compile, pairs};
 use hdl::Format;
-use hdl::op::meaning::{self, Real};
+use hdl::op::semantics::{self, Real};
 use pg2::backend::cuda::{self, exact, native};
 use pg2::graph::Graph;
 use pipelines::backends::{BackendOptions, Entry, Needs};
@@ -44,7 +44,7 @@ fn open_exact(options: &BackendOptions) -> Box<dyn Backend> {
     Box::new(Gpu { mode: Mode { name: EXACT.name, is_exact: true, text }, turn: options.turn, device: None })
 }
 
-/// What a mode differs in.
+/// The settings of a mode.
 struct Mode {
     name: &'static str,
     is_exact: bool,
@@ -52,7 +52,7 @@ struct Mode {
     text: fn(&Graph) -> String,
 }
 
-/// Kernels of one mode on one card, which is opened when it is first needed.
+/// Kernels of one mode on one GPU, which is opened when it is first needed.
 struct Gpu {
     mode: Mode,
     turn: usize,
@@ -78,7 +78,7 @@ impl Backend for Gpu {
     }
 
     fn held(&self, format: Format) -> Format {
-        if self.mode.is_exact { format } else { meaning::held(format) }
+        if self.mode.is_exact { format } else { semantics::held(format) }
     }
 
     fn is_exact(&self) -> bool {

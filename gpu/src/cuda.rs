@@ -1,4 +1,4 @@
-//! CUDA GPUs: finding the card, compiling for it, and running jobs and P2P on it.
+//! CUDA GPUs: finding the GPU, compiling for it, and running jobs and P2P on it.
 //!
 //! Both libraries, the driver and NVRTC, are looked for at run time, so that nothing of CUDA is needed to build this. Texts come
 //! from [`pg2::backend::cuda`]; what was compiled is [kept](compile::cubin) as simulations are.
@@ -7,11 +7,12 @@ pub mod ceiling;
 pub mod compile;
 pub mod device;
 mod nvrtc;
+pub mod octree;
 pub mod p2p;
 pub mod pairs;
 pub mod plane;
 mod staging;
-pub mod whole;
+
 pub mod window;
 
 use pipelines::job::BackendError;
@@ -19,10 +20,10 @@ use pipelines::job::BackendError;
 /// Why something cannot be done on a GPU; the text names what is missing or failed, and a remedy.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CudaError {
-    /// The driver, the card or the compiler is missing or failed.
+    /// The driver, the GPU or the compiler is missing or failed.
     #[error("{0}")]
     Failed(String),
-    /// The problem does not fit the card.
+    /// The problem does not fit the GPU.
     #[error("{0}")]
     TooLarge(String),
 }

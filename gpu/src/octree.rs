@@ -3,11 +3,11 @@
 //!
 //! Targets with pairs that are too close for it, and sums that are no numbers, are computed again on the CPU (RULES H14).
 
-pub mod whole;
+pub mod all_stages;
 
 use crate::cuda::device::{self, Device};
+use crate::cuda::octree::links::Links;
 use crate::cuda::p2p::{self, Layout, Number, Prepared, Sums};
-use crate::cuda::whole::links::Links;
 use crate::cuda::{CudaError, compile};
 use fmm::data::Force;
 use fmm::direct::p2p::Near;
@@ -21,33 +21,33 @@ use pipelines::octree::bind::P2p;
 use std::cell::RefCell;
 use std::ops::Range;
 
-/// Runs P2P by a kernel on the first cards.
+/// Runs P2P by a kernel on the first GPUs.
 pub struct Gpu {
     name: &'static str,
-    /// They share the targets.
+    /// The GPUs, which share the targets.
     cards: Vec<Device>,
     /// Whether all can copy from each other without the host.
     is_linked: bool,
     kernel: Graph,
     units: P2p,
     bound: Option<(Key, Bound)>,
-    whole: Option<whole::Ready>,
-    /// How they and the cards of other processes read each other's memory.
+    whole: Option<all_stages::Ready>,
+    /// How they and the GPUs of other processes read each other's memory.
     links: RefCell<Links<Device>>,
 }
 
-/// Who takes which cards of a machine.
+/// The assignment of a machine's GPUs to processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
-    /// Which one this is of how many that share.
+    /// The number of this one, and of all that share.
     pub turn: usize,
     pub of: usize,
-    /// How many cards they share, the first ones; if it is not given, each takes one, in turn.
+    /// How many GPUs they share, the first ones; if it is not given, each takes one, in turn.
     pub cards: Option<usize>,
 }
 
 impl Share {
-    /// The cards of this one, where so many are there.
+    /// The GPUs of this one, where so many are there.
     fn cards(&self, there: usize) -> Vec<usize> {
         let all = self.cards.unwrap_or(there).max(1);
         match self.cards {
@@ -57,7 +57,7 @@ impl Share {
     }
 }
 
-/// What the data on the cards depends on: while it stays the same, the data stays there.
+/// The key of the data on the GPUs: while it stays the same, the data stays there.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Key {
     plan: u64,
@@ -71,7 +71,7 @@ impl Key {
     }
 }
 
-/// A plan's data on the cards.
+/// A plan's data on the GPUs.
 enum Bound {
     F32(Ready<f32>),
     F64(Ready<f64>),
@@ -79,12 +79,12 @@ enum Bound {
 
 struct Ready<T> {
     layout: Layout<T>,
-    /// For each card its part of the blocks.
+    /// For each GPU its part of the blocks.
     parts: Vec<(Range<usize>, Prepared<T>)>,
 }
 
 impl<T: Number> Ready<T> {
-    /// Sends everything but the charges to the cards. Targets are shared out in Morton order.
+    /// Sends everything but the charges to the GPUs. Targets are shared out in Morton order.
     fn new(cards: &mut [Device], kernel: &Graph, plan: &Plan) -> Result<Ready<T>, FmmError> {
         let layout = Layout::of_leaves(&plan.tree, &plan.lists, plan.options.eps);
         let text = text::<T>(kernel)?;
@@ -97,7 +97,7 @@ impl<T: Number> Ready<T> {
     }
 }
 
-/// What became of the sums of the cards.
+/// The outcome of adding the sums of the GPUs.
 #[derive(Default)]
 struct Added {
     /// Targets that are to be computed again.
@@ -112,27 +112,27 @@ fn text<T: Number>(kernel: &Graph) -> Result<String, FmmError> {
 }
 
 impl Gpu {
-    /// Whether it takes a kernel: one that is 1/r and has a native form. Others run as in any job.
+    /// Whether it takes a kernel: one that is 1/r and has a native form. Communicator run as in any job.
     pub fn takes_kernel(kernel: &Graph) -> bool {
         P2p::bind(kernel, false, &[]).is_ok() && pair(kernel, &Names::USUAL, Real::F32).is_ok()
     }
 
-    /// Opens the first card for a kernel that it takes.
+    /// Opens the first GPU for a kernel that it takes.
     pub fn open(name: &'static str, kernel: &Graph) -> Result<Gpu, FmmError> {
         Gpu::open_cards(name, kernel, 1)
     }
 
-    /// Opens so many cards, which share the targets.
+    /// Opens so many GPUs, which share the targets.
     pub fn open_cards(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
         Gpu::open_shared(name, kernel, &Share { turn: 0, of: 1, cards: Some(cards) })
     }
 
-    /// Opens the first card so many times: it does the work of as many cards, one behind the other or side by side.
+    /// Opens the first GPU so many times: it does the work of as many GPUs, one behind the other or side by side.
     pub fn open_in_place_of(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
         Gpu::open_these(name, kernel, |_| Ok(vec![0; cards]))
     }
 
-    /// Opens the cards of one of several processes or threads, which share out those of their machine.
+    /// Opens the GPUs of one of several processes or threads, which share out those of their machine.
     pub fn open_shared(name: &'static str, kernel: &Graph, share: &Share) -> Result<Gpu, FmmError> {
         Gpu::open_these(name, kernel, |there| match share.cards.filter(|asked| *asked > there) {
             Some(asked) => Err(format!("{asked} GPUs are asked for and {there} found; take as many with --gpus")),
@@ -140,7 +140,7 @@ impl Gpu {
         })
     }
 
-    /// Opens the cards that `choose` names, given how many there are.
+    /// Opens the GPUs that `choose` names, given how many there are.
     fn open_these(
         name: &'static str,
         kernel: &Graph,
@@ -174,7 +174,7 @@ impl Gpu {
         })
     }
 
-    /// How many cards there are, and whether all can copy from each other without the host.
+    /// How many GPUs there are, and whether all can copy from each other without the host.
     pub fn cards(&self) -> usize {
         self.cards.len()
     }
@@ -183,17 +183,17 @@ impl Gpu {
         self.is_linked
     }
 
-    /// Compiles the kernel for each card and says whether its data fits there.
+    /// Compiles the kernel for each GPU and says whether its data fits there.
     fn check<T: Number>(&mut self, plan: &Plan) -> Result<(), FmmError> {
         let text = text::<T>(&self.kernel)?;
         for device in &mut self.cards {
             device.function(&text, NAME, T::ARITHMETIC).map_err(BackendError::from)?;
-            p2p::check_room::<T>(device, &plan.tree, &plan.lists).map_err(BackendError::from)?;
+            p2p::check_capacity::<T>(device, &plan.tree, &plan.lists).map_err(BackendError::from)?;
         }
         Ok(())
     }
 
-    /// The data of a plan on the cards: what is there already, or what is sent now.
+    /// The data of a plan on the GPUs: what is there already, or what is sent now.
     fn bound(&mut self, plan: &Plan) -> Result<Bound, FmmError> {
         let key = Key::of(plan);
         match self.bound.take() {
@@ -207,7 +207,7 @@ impl Gpu {
         })
     }
 
-    /// Runs the kernel on all cards and adds what they give.
+    /// Runs the kernel on all GPUs and adds what they give.
     fn sums<T: Number>(&self, ready: &mut Ready<T>, state: &mut State) -> Result<Added, CudaError> {
         let Ready { layout, parts } = ready;
         let charges = state.charges;
@@ -224,11 +224,11 @@ impl Gpu {
         Ok(added)
     }
 
-    /// Adds what a card gave for its blocks, in box units. Threads of the pool help as soon as the far field leaves some idle.
+    /// Adds what a GPU gave for its blocks, in box units. Threads of the pool help as soon as the far field leaves some idle.
     fn add<T: Number>(&self, blocks: &[(Range<usize>, f64)], sums: &Sums<T>, state: &mut State, added: &mut Added) {
         let (tree, length) = (&state.plan.tree, self.units.length);
         let twins = &tree.targets().twins;
-        // The card has the potential first, and the gradient behind it.
+        // The GPU has the potential first, and the gradient behind it.
         let unit = [0, 1, 2, 3].map(|a| self.units.unit(a));
         let one = |(size, targets, force): (f64, Range<usize>, &mut [Force])| {
             // The kernel took lengths in units of the block.
@@ -281,7 +281,7 @@ impl Executor for Gpu {
     }
 
     fn bind(&mut self, plan: &Plan) -> Result<(), FmmError> {
-        // What another plan had on the cards goes first. The data is sent by the stage itself, beside the far field.
+        // What another plan had on the GPUs goes first. The data is sent by the stage itself, beside the far field.
         if self.bound.as_ref().is_some_and(|(key, _)| *key == Key::of(plan)) {
             return Ok(());
         }
@@ -345,9 +345,9 @@ mod tests {
         assert_eq!(cards(1, Some(3), 4), [vec![0, 1, 2]]);
         assert_eq!(cards(2, Some(4), 4), [vec![0, 2], vec![1, 3]]);
         assert_eq!(cards(3, Some(4), 8), [vec![0, 3], vec![1], vec![2]]);
-        // More than cards: some share one.
+        // More than GPUs: some share one.
         assert_eq!(cards(3, Some(2), 8), [vec![0], vec![1], vec![0]]);
-        // A card each if nothing is asked for.
+        // A GPU each if nothing is asked for.
         assert_eq!(cards(3, None, 2), [vec![0], vec![1], vec![0]]);
         assert_eq!(cards(2, None, 8), [vec![0], vec![1]]);
     }

@@ -1,8 +1,8 @@
 //! All stages on a GPU, mesh and lists included, beside which the CPU does nothing.
 
 use crate::cuda::device::Device;
+use crate::cuda::octree::gpu_device::GpuDevice;
 use crate::cuda::plane::{Columns, MOST_LEVELS, Plane, Run, STAGES, Settings, Shape, Sort};
-use crate::cuda::whole::card::Card;
 use crate::cuda::{CudaError, compile};
 use fmm::octree::stats::{self as stage, Pairs};
 use fmm::octree::{FmmError, Precision};
@@ -11,15 +11,15 @@ use fmm::plane::{Field, Geometry, Kernel, Options, Solution, Strengths, mesh, op
 use pipelines::job::BackendError;
 use std::time::Instant;
 
-/// A card, and what was compiled for it.
-pub struct Gpu<C: Card = Device> {
+/// A GPU, and what was compiled for it.
+pub struct Gpu<C: GpuDevice = Device> {
     pub card: C,
     /// How it sorts points.
     pub sort: Sort,
     plane: Option<Plane<C>>,
 }
 
-/// What a run on the card gives and did.
+/// The results and the outcome of a run on the GPU.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub field: Field,
@@ -34,19 +34,19 @@ pub struct Answer {
 pub const ON_CARD: [&str; STAGES.len()] = STAGES;
 
 impl Gpu {
-    /// Opens the first card.
+    /// Opens the first GPU.
     pub fn open() -> Result<Gpu, FmmError> {
         compile::check().map_err(BackendError::from)?;
         Ok(Gpu::on(Device::open().map_err(BackendError::from)?))
     }
 }
 
-impl<C: Card> Gpu<C> {
+impl<C: GpuDevice> Gpu<C> {
     pub fn on(card: C) -> Gpu<C> {
         Gpu { card, sort: Sort::default(), plane: None }
     }
 
-    /// Why the card does not take a problem.
+    /// Why the GPU does not take a problem.
     pub fn refuses(geometry: Geometry, options: &Options) -> Option<String> {
         let sources = geometry.sources[0].len();
         let targets = geometry.targets.map_or(sources, |t| t[0].len());
@@ -173,7 +173,7 @@ pub fn stats(geometry: Geometry, options: &Options, answers: &[Answer]) -> Stats
     }
 }
 
-/// Sources, and behind them targets without strength: on the card each point is both.
+/// Sources, and behind them targets without strength: on the GPU each point is both.
 struct Joined {
     x: Vec<f64>,
     y: Vec<f64>,
@@ -197,8 +197,8 @@ impl Joined {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cuda::octree::on_host::{self, HostDevice};
     use crate::cuda::plane::Status;
-    use crate::cuda::whole::on_host::{self, HostCard};
     use fmm::data::random::{Charge, Distribution, generate};
     use fmm::plane::Plan;
 
@@ -235,9 +235,9 @@ mod tests {
         (field, sizes)
     }
 
-    /// Runs the card's kernels on the host, with `many` points for the segments of one block.
-    fn on_card(points: &[Vec<f64>; 4], options: &Options, many: usize, sort: Sort) -> (Gpu<HostCard>, Answer) {
-        let mut gpu = Gpu::on(HostCard::default());
+    /// Runs the GPU's kernels on the host, with `many` points for the segments of one block.
+    fn on_card(points: &[Vec<f64>; 4], options: &Options, many: usize, sort: Sort) -> (Gpu<HostDevice>, Answer) {
+        let mut gpu = Gpu::on(HostDevice::default());
         let is_log = options.kernel == Kernel::Log;
         let shape = Shape { many, ..Shape::new(options.order, is_log, !is_log, 0) };
         let mut plane = Plane::new(&mut gpu.card, shape).expect("it compiles");
@@ -360,8 +360,10 @@ mod tests {
         let geometry = Geometry { sources: [&x[..600], &y[..600]], targets: Some([&x[600..], &y[600..]]) };
         let strengths = Strengths { re: &re[..600], im: Some(&im[..600]) };
         let options = Options { leaf: 20, ..Options::default() };
-        let answer =
-            Gpu::on(HostCard::default()).field(geometry, strengths, &options, false).expect("good").expect("it is fit");
+        let answer = Gpu::on(HostDevice::default())
+            .field(geometry, strengths, &options, false)
+            .expect("good")
+            .expect("it is fit");
         let none = |column: &[f64]| [&column[..600], &[0.0; 300]].concat();
         let (wanted, sizes) = direct(&[x.clone(), y.clone(), none(&re), none(&im)], Kernel::Harmonic);
         assert_eq!(answer.field.vector[0].len(), 300);
@@ -378,7 +380,7 @@ mod tests {
             return;
         }
         let run = |x: &[f64], re: &[f64]| {
-            let mut gpu = Gpu::on(HostCard::default());
+            let mut gpu = Gpu::on(HostDevice::default());
             let strengths = Strengths { re, im: None };
             let options = Options { order: 2, ..Options::default() };
             gpu.field([x, &[0.0, 1.0, 2.0][..]], strengths, &options, false).expect("good options").err()

@@ -51,7 +51,7 @@ pub struct Board {
     pub leds: Leds,
     /// Outputs that hold one level.
     pub fixed_pins: &'static [(&'static str, bool)],
-    /// How openFPGALoader is told which board or cable it is.
+    /// The arguments that name the board or cable to openFPGALoader.
     pub loader: &'static [&'static str],
     /// Baud rate of the serial link.
     pub baud: u32,

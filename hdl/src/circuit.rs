@@ -1,7 +1,7 @@
 //! The builder that operators describe themselves with, and the pipeliner that cuts them into stages.
 //!
 //! An operator writes a feed-forward dataflow of combinational pieces, each an expression over others ([`X`]), and never
-//! mentions a register. What a piece costs in time follows from its expression, unless the operator states it and says why
+//! mentions a register. The delay of a piece follows from its expression, unless the operator states it and says why
 //! ([`Circuit::logic_at`]). [`pipeline`] finds the least latency that the clock's budget allows, and among all placings of
 //! that latency one with the fewest register bits, and inserts a register wherever a signal crosses from one stage into a
 //! later one. So one description serves every target and frequency, and the latency is computed. Pieces that

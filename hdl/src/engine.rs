@@ -55,7 +55,7 @@ impl Layout {
     }
 }
 
-/// What an engine is built with.
+/// The configuration an engine is built with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
     pub layout: Layout,
@@ -103,7 +103,7 @@ pub fn plain_pipeline(layout: &Layout, pipeline: &crate::rtl::netlist::Netlist) 
     lane::plain(layout, pipeline)
 }
 
-/// What an engine has where nobody says otherwise. Widths and memories in 32-bit words fit small boards.
+/// Defaults of an engine's configuration. Widths and memories in 32-bit words fit small boards.
 pub mod usual {
     pub const PIPELINES: u32 = 8;
     /// Words of j memory.

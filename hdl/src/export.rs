@@ -1,4 +1,4 @@
-//! What takes an engine into somebody's own design: a project of a vendor's tools, a component in another language, IP-XACT.
+//! Exports of an engine for use in another design: a project of a vendor's tools, a component in another language, IP-XACT.
 //!
 //! All of it is text around the ports of the engine's top module, made by templates in `hdl/templates/export/`. Ports come
 //! from the module itself, so that no text can name a port that the Verilog lacks.

@@ -1,4 +1,4 @@
-//! What hardware can be built.
+//! Building blocks of the hardware: formats, operators, circuits, engines and boards.
 //!
 //! This crate knows nothing of a language. It holds the number [`format`]s, the sticky [`flags`], the
 //! library of [`op`]erators (one file each), the [`circuit`] builder that an operator describes itself
@@ -6,7 +6,7 @@
 //! the [`engine`] that feeds pipelines from a stream.
 //!
 //! Data flows through it like this: an [`op::Operator`] plus an [`op::Inst`] (the formats and attributes
-//! of one use) gives bits (the specification), a real meaning, a C expression, and a
+//! of one use) gives bits (the specification), real-arithmetic semantics, a C expression, and a
 //! [`circuit::Circuit`]; [`circuit::pipeline`] cuts the circuit into stages for a [`target::Clock`] and
 //! gives a [`netlist::Module`] whose latency is a number that everything above relies on.
 //!

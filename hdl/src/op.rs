@@ -11,18 +11,18 @@ pub mod facts;
 pub mod float;
 pub mod int;
 pub mod log;
-pub mod meaning;
 #[cfg(test)]
 mod num_tests;
 pub(crate) mod pieces;
+pub mod semantics;
 pub mod table;
 
-/// The operators of a room, and for each one the constant by which others speak of it, such as [`int::ADD`].
+/// The operators of a module, and for each one the constant by which other modules refer to it, such as [`int::ADD`].
 macro_rules! operators {
     ($($name:ident: $operator:expr,)*) => {
         $(pub const $name: &dyn crate::op::Operator = &$operator;)*
 
-        /// The operators of this room.
+        /// The operators of this module.
         pub(super) const OPERATORS: &[&dyn crate::op::Operator] = &[$($name),*];
     };
 }
@@ -35,15 +35,15 @@ use crate::op::addend::{Addend, Scaling};
 use crate::{Flags, Format, Rounding};
 use ctext::{CText, CVar};
 use facts::{Fast, Fold, Loss, Outcome, Twice, Unwrapped};
-use meaning::Real;
 pub use pieces::power::MAX_NUMERATOR;
 pub use pieces::scale::MOST_PLACES;
+use semantics::Real;
 use std::fmt::{Debug, Formatter};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::LazyLock;
 
-/// Every operator, room by room.
+/// Every operator, module by module.
 pub static OPERATORS: LazyLock<Vec<&'static dyn Operator>> = LazyLock::new(|| {
     let rooms = [int::OPERATORS, compare::OPERATORS, float::OPERATORS, log::OPERATORS, table::OPERATORS];
     rooms.concat()
@@ -154,7 +154,7 @@ impl Inst {
     }
 }
 
-/// What a function's table is like, for reports.
+/// The size of a function's table, for reports.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TableUse {
     /// Polynomials, or words of a direct table.
@@ -222,13 +222,13 @@ pub trait Operator: Sync {
         false
     }
 
-    /// What the result is by the attributes alone, or if some arguments are constants, or if all are one value
+    /// The result as far as the attributes alone, constant arguments, or the equality of all arguments
     /// ([`Inst::same`]): an argument or a constant, without a flag. Where all arguments are constants, `bits` says it.
     fn fold(&self, _inst: &Inst, _constants: &[Option<u64>]) -> Option<Fold> {
         None
     }
 
-    /// What it makes of its own result where that has the argument's format.
+    /// The effect of applying the operator to its own result, where that has the argument's format.
     fn twice(&self) -> Option<Twice> {
         None
     }
@@ -238,7 +238,7 @@ pub trait Operator: Sync {
         0
     }
 
-    /// What a conversion can lose of a value that has so many low bits of 0: a warning says so.
+    /// The bits that a conversion can lose of a value with so many low bits of 0: a warning says so.
     fn loss(&self, _inst: &Inst, _zeros: u32) -> Option<Loss> {
         None
     }
@@ -267,15 +267,15 @@ pub trait Operator: Sync {
         facts::lanes(self, inst, args, out)
     }
 
-    /// The real meaning of a use with a float or a log around it (RULES N10), where numbers are f64 and nothing rounds to a
-    /// float or log format. A use with ints and fixeds alone means its `bits`.
+    /// The real-arithmetic semantics of a use with a float or a log around it (RULES N10), where numbers are f64 and nothing rounds to a
+    /// float or log format. The semantics of a use with ints and fixeds alone are its `bits`.
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
-        meaning::rounded(self, inst, args)
+        semantics::rounded(self, inst, args)
     }
 
-    /// The real meaning of any use, lane by lane: arguments and results are as long as `out` at least.
+    /// The real-arithmetic semantics of any use, lane by lane: arguments and results are as long as `out` at least.
     fn real_lanes(&self, inst: &Inst, args: &[&[Real]], out: &mut [Real], flags: &mut [Flags]) {
-        meaning::lanes(self, inst, args, out, flags);
+        semantics::lanes(self, inst, args, out, flags);
     }
 
     /// A C expression of the native mode over the arguments' names. A float is held in a `float` or `double`. An int is

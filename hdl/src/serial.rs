@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | bytes | UART, 8 data bits, no parity, 1 stop bit | `templates/uart_rx.v`, `uart_tx.v` |
 //! | frames | flags, byte stuffing, CRC-32: what is not whole is dropped ([`frame`]) | `link_rx.v`, `link_tx.v` |
-//! | stream | go-back-N over byte offsets: each byte once and in order, and never more than there is room for | the same |
+//! | stream | go-back-N over byte offsets: each byte once and in order, and never more than there is space for | the same |
 //! | beats | the bytes as an engine's packets ([`chunks`]) | `link_deliver.v`, `link_gather.v` |
 //!
 //! The board's end has no timer: the host asks, repeats and gives up. [`board::Board`] is that end in Rust, state for

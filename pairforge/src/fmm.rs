@@ -20,7 +20,8 @@
 //! # Threads
 //!
 //! Plans are independent: any number of them can be made and run at once, from any thread, and so can the runs of one plan on the CPU.
-//! Those on a device follow each other. Loops run in the pool of the thread that calls, so that `pool.install(|| plan.run(&charges))` takes a rayon pool of the caller's.
+//! Runs on a device follow each other. Loops run in the pool of the thread that calls, so that `pool.install(|| plan.run(&charges))` takes
+//! a rayon pool of the caller's.
 
 pub mod costs;
 pub mod kernels;
@@ -44,7 +45,7 @@ use fmm::octree::{self, FmmOptions};
 use solver::{Solved, Solver};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is computed: the points, and what the sources carry, set by set.
+/// The problem to compute: the points, and the charges and moments of the sources, set by set.
 pub struct Problem<'a> {
     pub geometry: Geometry<'a>,
     pub sets: Vec<Sources<'a>>,
@@ -57,7 +58,7 @@ impl Problem<'_> {
     }
 }
 
-/// What runs an FMM, opened once: compiled kernels, devices, and with a tolerance the order that was found for it. Clones share it.
+/// An FMM solver, opened once: compiled kernels, devices, and with a tolerance the order that was found for it. Clones share it.
 ///
 /// It makes plans for positions that change, as in the steps of a simulation:
 ///
@@ -94,7 +95,7 @@ pub struct Plan<'a> {
     kept: Mutex<Option<Arc<octree::Plan>>>,
 }
 
-/// What another thread that ended in a panic has left is of use: it is replaced as a whole.
+/// Locks a mutex, even if another thread has panicked with it: its content is replaced as a whole, and stays of use.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

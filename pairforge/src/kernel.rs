@@ -133,7 +133,7 @@ impl Kernel {
         &self.graph.name
     }
 
-    /// What the compiler found that may not be meant.
+    /// The compiler's warnings.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }

@@ -37,8 +37,8 @@
 //!
 //! # Crates
 //!
-//! This crate chooses who runs what; the work is done below it. [`pairforge_fmm`](::fmm) is the method on the CPU, [`pipelines`] runs kernels on
-//! backends and as stages of an FMM, [`gpu`] does both on CUDA, and [`ranks`] shares a problem out among processes. The compiler
+//! This crate chooses who runs what; the work is done below it. [`pairforge_fmm`](::fmm) is the method on the CPU, [`pipelines`] runs
+//! kernels on backends and as stages of an FMM, [`gpu`] does both on CUDA, and [`ranks`] shares a problem out among processes. The compiler
 //! of PG2 and the hardware are crates of their own, `pairforge-pg2` and `pairforge-hdl`.
 
 pub mod backends;

@@ -23,7 +23,7 @@ pub struct Manifest {
     /// Tables of functions; `error_ulp` is a proven bound.
     pub tables: Vec<TableEntry>,
     pub files: Vec<String>,
-    /// Those of them that are the engine's Verilog, the top module's last.
+    /// The files of the engine's Verilog, the top module's last.
     #[serde(default)]
     pub verilog: Vec<String>,
     pub target: String,
@@ -43,13 +43,13 @@ pub struct Manifest {
     pub top: String,
 }
 
-/// What is in the folder of a design of several kernels.
+/// The manifest of a folder of a design of several kernels.
 #[derive(Serialize, Deserialize)]
 pub struct Several {
     /// In the order of their engines' numbers.
     pub kernels: Vec<Manifest>,
     pub files: Vec<String>,
-    /// Those of them that are the design's Verilog, the top module's last.
+    /// The files of the design's Verilog, the top module's last.
     #[serde(default)]
     pub verilog: Vec<String>,
     pub target: String,
@@ -59,7 +59,7 @@ pub struct Several {
     pub top: String,
 }
 
-/// What a file says that was written before there was an interval.
+/// The interval of a file that was written before there was an interval.
 fn each_clock() -> u32 {
     1
 }

@@ -7,9 +7,9 @@ mod elements;
 mod expr;
 mod finish;
 mod fitted;
+mod foreign;
 mod format;
 mod function;
-mod habits;
 mod literal;
 mod loops;
 mod ops;
@@ -68,7 +68,7 @@ struct Checker<'a> {
     loops: Vec<loops::Pass<'a>>,
     /// Elements of each pin; empty for inputs.
     slots: Vec<Vec<Slot>>,
-    /// What the slots were before the branches around the statement.
+    /// The state of the slots before the branches around the statement.
     slots_before: Vec<BTreeMap<(usize, usize), Slot>>,
     /// Where names are defined, and which of these places are ever used.
     definitions: BTreeMap<usize, (Word<'a>, bool)>,
@@ -78,7 +78,7 @@ struct Checker<'a> {
     /// Steps that loops and functions have taken.
     steps: u64,
     errors: Vec<Diagnostic>,
-    /// What has been reported of texts that are read more than once.
+    /// Diagnostics already reported of texts that are read more than once.
     reported: HashSet<(&'static str, Span, String)>,
     /// Errors found, repeated ones too.
     found: usize,
@@ -232,7 +232,7 @@ impl<'a> Checker<'a> {
         });
     }
 
-    /// What went wrong with exact numbers.
+    /// Reports an error of exact arithmetic.
     fn fold_error(&mut self, why: FoldError, span: Span) -> Value {
         let error = |code, message: &str, label: &str| Diagnostic::error(code, message, span, label);
         let error = match why {
@@ -253,7 +253,7 @@ impl<'a> Checker<'a> {
             }
             FoldError::Malformed => {
                 let error = error(codes::NUMBER, "this is not a number", "malformed");
-                match crate::syntax::habits::mended_number(span.of(self.text)) {
+                match crate::syntax::foreign::mended_number(span.of(self.text)) {
                     Some(number) => error.help(format!("write `{number}`")).edit(span, number),
                     None => error.help(
                         "write for example 12, 0x1F, 0b101, 1.5 or 1e-3; there are no suffixes, and no leading zeros",

@@ -8,7 +8,7 @@ use hdl::{Bounds, Format, Reduce};
 use std::collections::HashMap;
 use std::fmt;
 
-/// What a pin is for.
+/// The class of a pin.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PinClass {
     /// Of the target i: constant during a run, one value a lane.
@@ -63,7 +63,7 @@ impl Pin {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct NodeId(pub u32);
 
-/// What a node computes.
+/// The operation of a node.
 #[derive(Clone)]
 pub enum NodeKind {
     /// An element of the pin of that index in [`Graph::pins`] (never a fout).
@@ -113,7 +113,7 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// In declaration order of pins and elements; each output element exactly once.
     pub outputs: Vec<Output>,
-    /// What literals of floats and logs were before their formats rounded them, for the real meaning; of constants without
+    /// The literals of floats and logs before their formats rounded them, for the real-arithmetic semantics; of constants without
     /// an entry the pattern says it. A simplified graph has none.
     pub numbers: HashMap<NodeId, f64>,
     /// For each node when its flags count; empty until [`crate::middle::demand::mark`] has found it, as simplification does.
@@ -166,9 +166,9 @@ impl Graph {
         }
     }
 
-    /// What the kernel computes, without the names of anything: two kernels with one text have one circuit. Pins are
-    /// counted by class in record order. Boards are known by the hash of this text ([`hdl::serial::kernel_hash`]), made of
-    /// the graph as it was compiled, before it is simplified.
+    /// The kernel's computation, without the names of anything: two kernels with one text have one circuit. Pins are counted
+    /// by class in record order. Boards are known by the hash of this text ([`hdl::serial::kernel_hash`]), made of the graph
+    /// as it was compiled, before it is simplified.
     pub fn canonical(&self) -> String {
         let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param, PinClass::Fout];
         let records = classes.map(|class| self.elements_of(class));

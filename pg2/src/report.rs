@@ -1,4 +1,4 @@
-//! What a user is shown: a schedule as a table and a figure, and where flags come from.
+//! Reports for the user: a schedule as a table and a figure, and where flags come from.
 
 pub mod area;
 pub mod explain;

@@ -1,6 +1,6 @@
 //! Variants of a kernel's text: a format or a constant takes other values, and nothing else changes.
 //!
-//! What is varied is a number in the text: the fraction bits of a `float`, `fixed` or `log` format, whose other bits stay, the
+//! The varied part is a number in the text: the fraction bits of a `float`, `fixed` or `log` format, whose other bits stay, the
 //! width of an int, or a `const`.
 
 use crate::diag::{Span, did_you_mean};
@@ -8,7 +8,7 @@ use crate::graph::Graph;
 use crate::syntax::lex::{Token, TokenKind, lex};
 use std::collections::BTreeSet;
 
-/// What of a text is varied.
+/// The varied part of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Varied {
     /// A format as it is written, everywhere in the file.
@@ -26,7 +26,7 @@ impl Varied {
         }
     }
 
-    /// What is written instead, for a number.
+    /// The text written in its place, for a number.
     pub fn written(&self, number: i64) -> String {
         let Varied::Format(word) = self else { return number.to_string() };
         match parts(word) {

@@ -29,13 +29,13 @@ pub struct BackendOptions {
     pub ii: u32,
     /// Threads of the simulation; 0 for one a core.
     pub threads: usize,
-    /// Which one this is of several processes or threads that each open a backend: these go through the GPUs in turn.
+    /// The number of this one among several processes or threads that each open a backend: these go through the GPUs in turn.
     pub turn: usize,
     /// Where to write a waveform.
     pub trace: Option<PathBuf>,
     /// Clock that the pipeline is built for.
     pub clock: Clock,
-    /// What stands behind the colon of the backend's name, such as a port.
+    /// The part of the backend's name behind the colon, such as a port.
     pub place: String,
 }
 
@@ -59,12 +59,12 @@ impl Default for BackendOptions {
 /// A kind of backend: what commands, documents and the tests of all backends know of it.
 pub struct Entry {
     pub name: &'static str,
-    /// What the name needs behind a colon, such as `PORT`.
+    /// The part that the name needs behind a colon, such as `PORT`.
     pub place: Option<&'static str>,
-    /// What it runs, in one line of Markdown.
+    /// A summary of the backend in one line of Markdown.
     pub summary: &'static str,
     pub needs: Needs,
-    /// Whether results are the bits and flags that the language defines; otherwise they are the real meaning (RULES N10).
+    /// Whether results are the bits and flags that the language defines; otherwise they have real-arithmetic semantics (RULES N10).
     pub exact: bool,
     /// Whether it counts clock cycles.
     pub clocked: bool,
@@ -76,7 +76,7 @@ pub struct Entry {
     pub open: fn(&BackendOptions) -> Box<dyn Backend>,
 }
 
-/// What has to be there before a backend can run.
+/// The requirements of a backend.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Needs {
     Nothing,

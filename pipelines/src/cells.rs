@@ -33,12 +33,12 @@ pub struct CellLists {
     pub sources: Table,
     pub runs: Vec<Run>,
     pub segments: Vec<SourceRange>,
-    /// Which target of the input stands at each place of `targets`.
+    /// For each place of `targets` the target of the input that stands there.
     pub order: Vec<u32>,
     pub report: Report,
 }
 
-/// What the cells are like.
+/// The report of the cells: their sizes and counts.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Report {
     /// Sides of a cell, in the units of the coordinates.

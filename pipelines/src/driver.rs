@@ -158,7 +158,7 @@ struct Feed<'a> {
     job: &'a Job<'a>,
     config: &'a Config,
     atoms: Vec<Atom>,
-    /// What is sent, and how much of it was.
+    /// The parts of the stream to be sent, and how much of each was.
     parts: Vec<Part>,
     now: usize,
     residency: Residency,

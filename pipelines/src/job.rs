@@ -68,7 +68,7 @@ impl Job<'_> {
     }
 }
 
-/// What came back.
+/// The results of a job.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// One record of output patterns for each target.
@@ -120,12 +120,12 @@ pub trait Backend: Send {
         format
     }
 
-    /// Whether results are the bits that the language defines; otherwise they are the real meaning (RULES N10).
+    /// Whether results are the bits that the language defines; otherwise they have real-arithmetic semantics (RULES N10).
     fn is_exact(&self) -> bool {
         true
     }
 
-    /// Whether it takes kernels whose sums are numbers of f64 (`in_numbers` of the real meaning).
+    /// Whether it takes kernels whose sums are numbers of f64 (`in_numbers` of the real-arithmetic reference).
     fn takes_numbers(&self) -> bool {
         false
     }

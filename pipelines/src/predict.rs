@@ -19,7 +19,7 @@ use hdl::engine::protocol::{END, RESULT, Stream};
 use hdl::engine::switch::addressed;
 use hdl::serial::board::BoardEnd;
 use hdl::serial::chunks::Replies;
-use hdl::serial::host::{Failure, HostEnd, Patience};
+use hdl::serial::host::{Failure, HostEnd, Timeouts};
 use hdl::serial::medium::{Medium, SerialLine};
 use hdl::serial::{Identity, kernel_hash};
 use network::PredictedNetwork;
@@ -38,7 +38,7 @@ pub struct Setup {
     pub turnaround: f64,
 }
 
-/// What the link saw so far, from the first byte of the session on.
+/// The use of the link, from the first byte of the session on.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct LinkUse {
     pub seconds: f64,
@@ -114,7 +114,7 @@ impl Predicted {
         let byte_seconds = 10.0 / setup.baud as f64;
         Ok(Predicted {
             // A group of targets may compute for long in the time that is predicted.
-            host: HostEnd::new(1, Patience { stall: Duration::from_secs(1 << 30), ..Patience::default() }),
+            host: HostEnd::new(1, Timeouts { stall: Duration::from_secs(1 << 30), ..Timeouts::default() }),
             board: BoardEnd::new(identity),
             engines: Engines::new(&configs),
             configs,

@@ -43,7 +43,7 @@ pub fn push_each<S: Sync, T: Send>(to: &mut Vec<T>, items: &[S], of: impl Fn(&S)
         true => room.par_chunks_mut(TASK).zip(items.par_chunks(TASK)).for_each(fill),
         false => fill((room, items)),
     }
-    // SAFETY: there is room for as many as there are items, and every place was written.
+    // SAFETY: there is space for as many as there are items, and every place was written.
     unsafe { to.set_len(start + items.len()) };
 }
 
@@ -73,7 +73,7 @@ impl Writer {
         self.each(numbers, |x| *x);
     }
 
-    /// A number for each of some items, into room that is made once.
+    /// A number for each of some items, into memory that is allocated once.
     pub fn each<const N: usize, S: Sync, T: Number<N>>(&mut self, items: &[S], of: impl Fn(&S) -> T + Sync) {
         self.u64(items.len() as u64);
         let start = self.0.len();
@@ -86,7 +86,7 @@ impl Writer {
             true => room.par_chunks_mut(TASK).zip(items.par_chunks(TASK)).for_each(fill),
             false => fill((room, items)),
         }
-        // SAFETY: there is room for as many, and every byte was written.
+        // SAFETY: there is space for as many, and every byte was written.
         unsafe { self.0.set_len(start + items.len() * N) };
     }
 

@@ -1,9 +1,9 @@
-//! All stages of an FMM on the cards of many ranks: from slices of the input to slices of the results, with the bits of one process.
+//! All stages of an FMM on the GPUs of many ranks: from slices of the input to slices of the results, with the bits of one process.
 //!
-//! A rank's slice of the input goes to its own cards, which have the results of its targets in the end, and each card computes for its part
-//! of the leaves (`gpu::cuda::whole`). Cards of different ranks send each other counts, the particles of these leaves, expansions at the
-//! edges of their parts, and results. Ranks take all decisions by numbers that all of them have. A failure is told in the next exchange,
-//! which all ranks come to: so all end, or turn to another way, together.
+//! A rank's slice of the input goes to its own GPUs, which have the results of its targets in the end, and each GPU computes for its part
+//! of the leaves (`gpu::cuda::octree`). GPUs of different ranks send each other counts, the particles of these leaves, expansions at the
+//! edges of their parts, and results. Ranks take all decisions by numbers that all of them have. A failure is reported in the next
+//! exchange, which all ranks come to: so all end, or turn to another way, together.
 
 use super::RankError;
 use super::bytes::cut;
@@ -12,21 +12,21 @@ use super::prepare::Slice;
 use super::report::{RankCount, RanksReport, spread};
 use super::solve::Answer;
 use fmm::octree::executor::BackendError;
-use fmm::octree::stats::{OnCard, Seconds, Stats};
+use fmm::octree::stats::{OnGpu, Seconds, Stats};
 use fmm::octree::{FmmError, FmmOptions, MOST_PARTICLES};
 use gpu::cuda::CudaError;
-use gpu::cuda::whole::others::Others;
-use gpu::cuda::whole::{MOST_CARDS, Run, STAGES};
+use gpu::cuda::octree::communicator::Communicator;
+use gpu::cuda::octree::{MOST_GPUS, Run, STAGES};
 use gpu::octree::Gpu;
-use gpu::octree::whole::{Part, Task};
+use gpu::octree::all_stages::{Part, Task};
 use serde::Serialize;
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-/// The rows of the report: what comes before the stages of the cards, these, and what comes behind them. `kernels` is what compiles or loads
-/// them and makes their tables, `link` what lets cards of different ranks read each other's memory, `input` the way
-/// of slices to the cards of their ranks, `exchange` that of counts, particles, expansions and results between cards of different ranks, with
-/// what a card waits for there, and `results` the way from the cards to the ranks.
+/// The rows of the report: what comes before the stages of the GPUs, these, and what comes behind them. `kernels` is what compiles or loads
+/// them and makes their tables, `link` what lets GPUs of different ranks read each other's memory, `input` the way
+/// of slices to the GPUs of their ranks, `exchange` that of counts, particles, expansions and results between GPUs of different ranks, with
+/// what a GPU waits for there, and `results` the way from the GPUs to the ranks.
 const ROWS: [&str; STAGES.len() + 7] = {
     let mut rows = ["kernels"; STAGES.len() + 7];
     (rows[1], rows[2]) = ("link", "input");
@@ -39,19 +39,19 @@ const ROWS: [&str; STAGES.len() + 7] = {
     rows
 };
 
-/// Runs all stages on so many of the cards, together with those of others.
-pub(super) type RunStages<'a> = dyn FnMut(&dyn Others, usize, &Task) -> Result<Part, CudaError> + 'a;
+/// Runs all stages on so many of the GPUs, together with those of others.
+pub(super) type RunStages<'a> = dyn FnMut(&dyn Communicator, usize, &Task) -> Result<Part, CudaError> + 'a;
 
-/// What a rank computes on besides its CPU.
+/// The GPUs that a rank computes on besides its CPU.
 pub(super) struct Runner<'a> {
     pub name: &'a str,
     pub cards: usize,
-    /// Runs all stages on so many of the cards, together with those of others.
+    /// Runs all stages on so many of the GPUs, together with those of others.
     pub run: &'a mut RunStages<'a>,
 }
 
-/// Computes potential and gradient at every target with all stages on the cards of the ranks, or says why the problem is one for P2P on
-/// cards beside the CPUs: the same on all ranks. `leaf` bounds the particles that a leaf has in the mean.
+/// Computes potential and gradient at every target with all stages on the GPUs of the ranks, or says why the problem is one for P2P on
+/// GPUs beside the CPUs: the same on all ranks. `leaf` bounds the particles that a leaf has in the mean.
 pub fn solve(
     comm: &dyn Comm,
     slice: &Slice,
@@ -62,7 +62,7 @@ pub fn solve(
         return Ok(Err(why));
     }
     let (name, cards) = (gpu.name(), gpu.cards());
-    let mut run = |others: &dyn Others, cards: usize, task: &Task| gpu.among(others, cards, task);
+    let mut run = |others: &dyn Communicator, cards: usize, task: &Task| gpu.among(others, cards, task);
     let answer = solve_by(comm, slice, Runner { name, cards, run: &mut run }, leaf);
     match answer {
         // Also where all leave the problem to their CPUs.
@@ -71,7 +71,7 @@ pub fn solve(
     }
     let answer = answer?;
     if answer.is_err() {
-        // P2P alone takes its own room.
+        // P2P alone takes its own memory.
         gpu.forget();
     }
     Ok(answer)
@@ -94,8 +94,8 @@ pub(super) fn solve_by(
         return Err(RankError::Range(format!("{most} particles are more than the {limit} that are possible")));
     }
     let cards = gather_u64(comm, &[runner.cards as u64])?.iter().map(|one| one[0] as usize).min().unwrap_or(0);
-    if cards * comm.size() > MOST_CARDS {
-        return Ok(Err(format!("{} GPUs in all are more than {MOST_CARDS}", cards * comm.size())));
+    if cards * comm.size() > MOST_GPUS {
+        return Ok(Err(format!("{} GPUs in all are more than {MOST_GPUS}", cards * comm.size())));
     }
     let sets: Option<Vec<&[f64]>> = slice.sets.iter().map(|s| s.charges.filter(|_| s.dipoles.is_none())).collect();
     let Some(sets) = sets else { return Ok(Err("the particles have dipole moments".into())) };
@@ -128,20 +128,20 @@ pub(super) fn solve_by(
     Ok(Ok(Answer { fields: found.fields, stats: stats(found.stats, &report, computed), report }))
 }
 
-/// A run of particles that are made on the cards of all ranks. Seconds are those of the slowest rank.
+/// A run of particles that are made on the GPUs of all ranks. Seconds are those of the slowest rank.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct TimedRun {
     /// From the first kernel to the last, with all exchanges and what ranks wait for in them.
     pub total: f64,
-    /// Of the stages on the cards.
+    /// Of the stages on the GPUs.
     pub stages: Vec<(&'static str, f64)>,
-    /// What cards give each other, and what ranks wait for each other besides.
+    /// Exchanges between GPUs, and the time that ranks wait for each other besides.
     pub exchange: f64,
     pub waiting: f64,
 }
 
-/// Runs an FMM of `n` particles (uniform in the unit cube, charges in [0, 1)) some times on the cards of the ranks, after a first run that
-/// makes room: the same on all ranks. Or says why cards do not take it.
+/// Runs an FMM of `n` particles (uniform in the unit cube, charges in [0, 1)) some times on the GPUs of the ranks, after a first run that
+/// allocates memory: the same on all ranks. Or says why GPUs do not take it.
 pub fn timed(
     comm: &dyn Comm,
     gpu: &mut Gpu,
@@ -153,8 +153,8 @@ pub fn timed(
         return Ok(Err(why));
     }
     let cards = gather_u64(comm, &[gpu.cards() as u64])?.iter().map(|one| one[0] as usize).min().unwrap_or(0);
-    if cards * comm.size() > MOST_CARDS {
-        return Ok(Err(format!("{} GPUs in all are more than {MOST_CARDS}", cards * comm.size())));
+    if cards * comm.size() > MOST_GPUS {
+        return Ok(Err(format!("{} GPUs in all are more than {MOST_GPUS}", cards * comm.size())));
     }
     let over = Over::new(comm);
     let found = over.together(|| gpu.timed(&over, cards, n, options, repeat));
@@ -182,7 +182,7 @@ pub(super) fn of_all(comm: &dyn Comm, run: &Run, waited: f64) -> Result<TimedRun
     })
 }
 
-/// The report of all ranks from the seconds of each one, and the longest time that cards computed.
+/// The report of all ranks from the seconds of each one, and the longest time that GPUs computed.
 fn report(comm: &dyn Comm, seconds: &[f64], count: RankCount) -> Result<(RanksReport, f64), RankError> {
     let all = gather_f64(comm, seconds)?;
     let column = |k: usize| all.iter().map(|of| of[k]).collect::<Vec<f64>>();
@@ -194,7 +194,7 @@ fn report(comm: &dyn Comm, seconds: &[f64], count: RankCount) -> Result<(RanksRe
     Ok((report, spread("", &column(ROWS.len())).slowest))
 }
 
-/// What all ranks did, from what one of them knows and the slowest of each stage.
+/// The statistics of all ranks, from those of one of them and the slowest of each stage.
 fn stats(own: Stats, report: &RanksReport, computed: f64) -> Stats {
     let slowest = |stage: &str| report.stages.iter().find(|s| s.stage == stage).map_or(0.0, |s| s.slowest);
     let seconds = Seconds {
@@ -208,11 +208,11 @@ fn stats(own: Stats, report: &RanksReport, computed: f64) -> Stats {
         total: slowest("total"),
         ..Seconds::default()
     };
-    let on_card = OnCard { sent: slowest("input"), computed, fetched: slowest("results") };
+    let on_card = OnGpu { sent: slowest("input"), computed, fetched: slowest("results") };
     Stats { seconds, on_card: Some(on_card), ..own }
 }
 
-/// The ranks as their cards see them.
+/// The ranks as their GPUs see them.
 pub(super) struct Over<'a> {
     comm: &'a dyn Comm,
     /// Whether all ranks know of a failure.
@@ -222,13 +222,13 @@ pub(super) struct Over<'a> {
     waited: Cell<f64>,
 }
 
-/// What a rank comes to an exchange for.
-enum Come {
+/// The kind of an exchange, by the reason for which a rank comes to it.
+enum Exchange {
     /// With messages for all.
     With(Vec<Vec<u8>>),
     /// To wait for the others.
     ToWait,
-    /// To wait for the others while its cards may be at work, which counts as no waiting.
+    /// To wait for the others while its GPUs may be at work, which counts as no waiting.
     BesideCards,
 }
 
@@ -248,7 +248,7 @@ impl Over<'_> {
             Err(e) if self.is_over.get() => Err(e),
             // The others are in their next exchange, or in the last one.
             Err(e) => self.meet_with(Err(e)).and_then(|_| Err(CudaError::Failed("another rank has failed".into()))),
-            Ok(done) => self.meet_with(Ok(Come::ToWait)).map(|_| done),
+            Ok(done) => self.meet_with(Ok(Exchange::ToWait)).map(|_| done),
         };
         match self.lost.take() {
             Some(e) => Err(e),
@@ -257,7 +257,7 @@ impl Over<'_> {
     }
 
     /// One exchange, to which each rank comes with messages or with a failure, or with nothing but to meet the others.
-    fn meet_with(&self, own: Result<Come, CudaError>) -> Result<Vec<Vec<u8>>, CudaError> {
+    fn meet_with(&self, own: Result<Exchange, CudaError>) -> Result<Vec<Vec<u8>>, CudaError> {
         let found = self.messages(own).unwrap_or_else(|e| {
             let failed = CudaError::Failed(e.to_string());
             self.lost.replace(Some(e));
@@ -268,7 +268,7 @@ impl Over<'_> {
     }
 
     /// First all ranks tell each other how they are, which is when they wait for each other, and then what they have for each other.
-    fn messages(&self, own: Result<Come, CudaError>) -> Result<Result<Vec<Vec<u8>>, CudaError>, RankError> {
+    fn messages(&self, own: Result<Exchange, CudaError>) -> Result<Result<Vec<Vec<u8>>, CudaError>, RankError> {
         let (me, size, start) = (self.comm.rank(), self.comm.size(), Instant::now());
         let others = || (0..size).filter(|rank| *rank != me);
         let mut failures = vec![None; size];
@@ -278,7 +278,7 @@ impl Over<'_> {
                 let kind = if matches!(e, CudaError::TooLarge(_)) { TOO_LARGE } else { FAILED };
                 let said = [&[kind], e.to_string().as_bytes()].concat();
                 failures[me] = Some(e);
-                (said, Come::ToWait)
+                (said, Exchange::ToWait)
             }
         };
         others().try_for_each(|to| self.comm.send(to, Tag::Cards, said.clone()))?;
@@ -295,10 +295,10 @@ impl Over<'_> {
         if let Some(failure) = failures.into_iter().flatten().next() {
             return Ok(Err(failure));
         }
-        if !matches!(come, Come::BesideCards) {
+        if !matches!(come, Exchange::BesideCards) {
             self.waited.set(self.waited.get() + start.elapsed().as_secs_f64());
         }
-        let Come::With(out) = come else { return Ok(Ok(Vec::new())) };
+        let Exchange::With(out) = come else { return Ok(Ok(Vec::new())) };
         let mut found = vec![Vec::new(); size];
         for (to, bytes) in out.into_iter().enumerate().filter(|(to, _)| *to != me) {
             self.comm.send(to, Tag::Cards, bytes)?;
@@ -310,7 +310,7 @@ impl Over<'_> {
     }
 }
 
-impl Others for Over<'_> {
+impl Communicator for Over<'_> {
     fn number(&self) -> usize {
         self.comm.rank()
     }
@@ -320,11 +320,11 @@ impl Others for Over<'_> {
     }
 
     fn exchange(&self, out: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, CudaError> {
-        self.meet_with(Ok(Come::With(out)))
+        self.meet_with(Ok(Exchange::With(out)))
     }
 
     fn meet(&self) -> Result<(), CudaError> {
-        self.meet_with(Ok(Come::BesideCards)).map(drop)
+        self.meet_with(Ok(Exchange::BesideCards)).map(drop)
     }
 
     fn waited(&self) -> f64 {

@@ -3,7 +3,7 @@
 use super::RankError;
 use super::bytes::{Reader, Writer};
 
-/// What a message is for. Messages of one kind between two ranks arrive in the order in which they were sent.
+/// The kind of a message. Messages of one kind between two ranks arrive in the order in which they were sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(i32)]
 pub enum Tag {
@@ -25,7 +25,7 @@ pub enum Tag {
     Barrier,
 }
 
-/// What a rank has sent.
+/// The number and the bytes of the messages that a rank has sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
     pub messages: u64,
@@ -58,10 +58,10 @@ pub trait Comm: Sync {
     /// Ends all ranks: those that wait get an error.
     fn abort(&self, why: &str);
 
-    /// What this rank has sent up to now.
+    /// The traffic that this rank has sent up to now.
     fn traffic(&self) -> Traffic;
 
-    /// What every rank gives, in the order of ranks.
+    /// Gathers the bytes of every rank on all ranks, in the order of ranks.
     fn all_gather(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, RankError> {
         for to in (0..self.size()).filter(|to| *to != self.rank()) {
             self.send(to, Tag::Gather, own.clone())?;
@@ -124,7 +124,7 @@ pub fn barrier(comm: &dyn Comm) -> Result<(), RankError> {
     Ok(())
 }
 
-/// What the first rank gives, on every rank.
+/// Returns the first rank's bytes on every rank.
 pub fn broadcast(comm: &dyn Comm, own: Vec<u8>) -> Result<Vec<u8>, RankError> {
     if comm.rank() > 0 {
         return comm.receive(0, Tag::First);
@@ -133,9 +133,9 @@ pub fn broadcast(comm: &dyn Comm, own: Vec<u8>) -> Result<Vec<u8>, RankError> {
     Ok(own)
 }
 
-/// Which one this rank is of how many on its machine.
+/// The number of this rank among those on its machine, and how many these are.
 pub fn on_machine(comm: &dyn Comm) -> Result<(usize, usize), RankError> {
-    // Linux has another name for each start of a machine, whatever containers call it. Elsewhere there are no cards to share.
+    // Linux has another name for each start of a machine, whatever containers call it. Elsewhere there are no GPUs to share.
     let own = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let all = comm.all_gather(own)?;
     let is_here = |rank: &usize| all[*rank] == all[comm.rank()];
@@ -156,7 +156,7 @@ pub fn gather_f64(comm: &dyn Comm, own: &[f64]) -> Result<Vec<Vec<f64>>, RankErr
     comm.all_gather(bytes.take())?.iter().map(|bytes| Reader::new(bytes).f64s()).collect()
 }
 
-/// What this rank found, if no rank failed; else on every rank the failure of the first one.
+/// Returns the result of this rank, if no rank failed; else on every rank the failure of the first one.
 pub fn agree<T>(comm: &dyn Comm, own: Result<T, RankError>) -> Result<T, RankError> {
     let mut bytes = Writer::default();
     match &own {

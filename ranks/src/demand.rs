@@ -1,4 +1,4 @@
-//! What a rank needs of others: which multipoles and which particles its lists name, who has them, and what the work is.
+//! The data that a rank needs of others: which multipoles and which particles its lists name, who has them, and what the work is.
 
 use super::RankError;
 use super::bytes::{Reader, Writer};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 /// Sorted sources of the whole: (first, count).
 pub type Stretch = (u32, u32);
 
-/// What follows from the lists of a rank.
+/// The demand that follows from the lists of a rank.
 pub struct Demand {
     pub lists: Lists,
     /// Interactions of the cells that the rank answers for, and cell pairs in their M2L lists.
@@ -34,8 +34,8 @@ pub struct Demand {
     pub work: Vec<f64>,
 }
 
-/// What lists are looked at with.
-pub struct Eye<'a> {
+/// The context in which lists are evaluated.
+pub struct Context<'a> {
     pub options: &'a FmmOptions,
     pub near2: u64,
     pub partition: &'a Partition,
@@ -46,7 +46,7 @@ pub struct Eye<'a> {
     pub streams: bool,
 }
 
-/// What is known of all cells.
+/// The data that is known of all cells.
 #[derive(Clone, Copy)]
 struct Known<'a> {
     nodes: &'a [Node],
@@ -82,7 +82,7 @@ struct Found {
 /// Cells of one task.
 const TASK: usize = 1 << 9;
 
-impl Eye<'_> {
+impl Context<'_> {
     /// `lists` are those over the cells that the rank knows, of which `tree` is made: what they need.
     pub fn look(&self, essential: &Essential, tree: &Tree, lists: Lists, costs: &Costs) -> Demand {
         let nodes = &essential.nodes[..];
@@ -278,7 +278,8 @@ pub fn merged(mut all: Vec<Stretch>) -> Vec<Stretch> {
     merged
 }
 
-/// Who sends what to whom: cells by their places among the sender's or the receiver's, particles by their places in the whole.
+/// Cells and particles that are exchanged with one rank: cells by their places among the sender's or the receiver's, particles by their
+/// places in the whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Side {
     pub rank: usize,

@@ -74,8 +74,8 @@ pub fn prefix(at: [u64; 3]) -> u64 {
     x << 2 | y << 1 | z
 }
 
-/// What is near in a box that may be periodic.
-pub struct Vicinity {
+/// The offsets of near cells in a box that may be periodic.
+pub struct NeighbourOffsets {
     /// The farthest along an axis.
     most: i64,
     /// Offsets along each axis, counted from the least one.
@@ -83,7 +83,7 @@ pub struct Vicinity {
     axes: [bool; 3],
 }
 
-/// The ranks whose part of the box is near a cell, and room to find them in.
+/// The ranks whose part of the box is near a cell, and scratch memory to find them.
 #[derive(Default)]
 pub struct Marked {
     pub ranks: Vec<usize>,
@@ -94,13 +94,13 @@ pub struct Marked {
 /// In the place of such bits: there is no neighbour. It stays when others are added.
 const OUTSIDE: u64 = u64::MAX;
 
-impl Vicinity {
-    pub fn new(near2: u64, periodic: Option<&Periodic>) -> Vicinity {
+impl NeighbourOffsets {
+    pub fn new(near2: u64, periodic: Option<&Periodic>) -> NeighbourOffsets {
         let most = reach(near2);
         let axis = || -most..=most;
         let all = axis().flat_map(|x| axis().flat_map(move |y| axis().map(move |z| [x, y, z])));
         let offsets = all.filter(|d| is_near(*d, near2)).map(|d| d.map(|x| (x + most) as usize)).collect();
-        Vicinity { most, offsets, axes: periodic.map_or([false; 3], |p| p.axes) }
+        NeighbourOffsets { most, offsets, axes: periodic.map_or([false; 3], |p| p.axes) }
     }
 
     /// Marks the ranks whose part of the box is near a cell.
@@ -174,7 +174,7 @@ fn joined(parts: &[Vec<Node>]) -> Vec<Node> {
 /// A rank's sources and targets in a cell.
 type Ranges = [Range<u32>; 2];
 
-/// What cells grow from.
+/// The inputs from which cells are built.
 struct Grow<'a> {
     keys: Keys<'a>,
     /// Sources of the ranks before.
@@ -274,7 +274,7 @@ pub fn gather(
     comm: &dyn Comm,
     partition: &Partition,
     own: Vec<Node>,
-    vicinity: &Vicinity,
+    offsets_of_neighbours: &NeighbourOffsets,
     direct: usize,
 ) -> Result<Essential, RankError> {
     let children = children(&own);
@@ -285,7 +285,7 @@ pub fn gather(
     for bytes in comm.all_gather(write(&own, &mine))? {
         read(&bytes, &mut others)?;
     }
-    let descent = Descent { own: &own, children: &children, partition, vicinity, direct, me: comm.rank() };
+    let descent = Descent { own: &own, children: &children, partition, offsets_of_neighbours, direct, me: comm.rank() };
     let out = descent.from(&top).into_iter().enumerate().filter(|sent| !sent.1.is_empty());
     let out = out.map(|(rank, places)| (rank, write(&own, &places))).collect();
     for (_, bytes) in exchange(comm, Tag::Cells, out)? {
@@ -381,7 +381,7 @@ struct Descent<'a> {
     own: &'a [Node],
     children: &'a [Children],
     partition: &'a Partition,
-    vicinity: &'a Vicinity,
+    offsets_of_neighbours: &'a NeighbourOffsets,
     direct: usize,
     me: usize,
 }
@@ -402,7 +402,7 @@ impl Descent<'_> {
             while around.0 > 0 && self.is_small(around) {
                 around = (around.0 - 1, around.1 >> 3);
             }
-            self.vicinity.mark(self.partition, around.0, around.1, &mut marked);
+            self.offsets_of_neighbours.mark(self.partition, around.0, around.1, &mut marked);
             self.send(k, &marked.ranks, &mut level);
         }
         while !level.is_empty() {
@@ -439,7 +439,7 @@ impl Descent<'_> {
                 if node.count as usize <= self.direct {
                     self.send(child as u32, ranks, &mut next);
                 } else if node.is_split {
-                    self.vicinity.mark(self.partition, node.level, node.prefix, &mut marked);
+                    self.offsets_of_neighbours.mark(self.partition, node.level, node.prefix, &mut marked);
                     self.send(child as u32, &marked.ranks, &mut next);
                 }
             }
@@ -511,12 +511,12 @@ mod tests {
         // Two halves along x.
         let partition = Partition { cuts: vec![0, 4 << below(1), 1 << 60] };
         let mut found = Marked::default();
-        let plain = Vicinity::new(4, None);
+        let plain = NeighbourOffsets::new(4, None);
         plain.mark(&partition, 3, prefix([3, 0, 0]), &mut found);
         assert_eq!(found.ranks, [0, 1]);
         plain.mark(&partition, 3, prefix([1, 0, 0]), &mut found);
         assert_eq!(found.ranks, [0]);
-        let periodic = Vicinity::new(4, Some(&Periodic { length: 1.0, axes: [true, false, false] }));
+        let periodic = NeighbourOffsets::new(4, Some(&Periodic { length: 1.0, axes: [true, false, false] }));
         periodic.mark(&partition, 3, prefix([0, 0, 0]), &mut found);
         assert_eq!(found.ranks, [0, 1]);
     }

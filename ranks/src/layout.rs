@@ -10,7 +10,7 @@ use fmm::tree::sorted::Sorted;
 use fmm::tree::{Part, Tree};
 use std::ops::Range;
 
-/// Which particles of the whole are here, and where.
+/// The particles of the whole that are here, and their places.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     /// Stretches of the whole, ascending and merged, and where each begins here.
@@ -53,7 +53,7 @@ impl Layout {
     }
 }
 
-/// What a rank works on.
+/// The tree and the lists that a rank works on.
 pub struct Local {
     pub tree: Tree,
     pub lists: Lists,

@@ -1,7 +1,7 @@
 //! The time of communication by Eq. 3 of Hu, Gumerov and Duraiswami: `T = a0 B/P + a1 mu (B/P)^(2/3) p^2 P + a2 8^l p^2 log P`, with B
 //! boxes, P ranks, p^2 terms of an expansion and the critical level l.
 
-/// What the model is asked for.
+/// The parameters of a prediction by the model.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Case {
     pub boxes: f64,
@@ -11,7 +11,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// What each constant is multiplied by. Our exchange is direct, so that a rank has its own boundary alone to send; the paper's
+    /// The factor of each constant. Our exchange is direct, so that a rank has its own boundary alone to send; the paper's
     /// factor P is that of its manager.
     pub fn parts(&self, by_manager: bool) -> [f64; 3] {
         let own = self.boxes / self.ranks;

@@ -36,7 +36,7 @@ const FUNNELED: c_int = 1;
 /// A communicator, a type of data or a request of Open MPI: a pointer.
 type Handle = *mut c_void;
 
-/// Room for a status, whatever its layout.
+/// Memory for a status, whatever its layout.
 type Status = [u64; 8];
 
 /// The functions, with the signatures of mpi.h.
@@ -93,8 +93,8 @@ pub fn number() -> Option<usize> {
     ["OMPI_COMM_WORLD_RANK", "PMIX_RANK"].iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
 
-/// The cores for each of the ranks that the launcher has started on this machine, if it has not shared them out: then each rank may run on all,
-/// and with as many threads each they would wait for each other.
+/// The cores for each of the ranks that the launcher has started on this machine, if it has not shared them out: then each rank may run on
+/// all, and with as many threads each they would wait for each other.
 pub fn cores() -> Option<usize> {
     let ranks = std::env::var("OMPI_COMM_WORLD_LOCAL_SIZE").ok()?.parse().ok()?;
     let own = std::thread::available_parallelism().ok()?.get();
@@ -216,7 +216,7 @@ impl Mpi {
 
     fn receive_piece(&self, from: c_int, tag: c_int, to: &mut Vec<u8>) -> Result<usize, RankError> {
         let (mut status, mut count) = (Status::default(), 0);
-        // SAFETY: the status has more room than the library's, and the vector as much as the message was found to have.
+        // SAFETY: the status is larger than the library's, and the vector as much as the message was found to have.
         unsafe {
             check((self.functions.probe)(from, tag, self.world, &mut status))?;
             check((self.functions.get_count)(&status, self.byte, &mut count))?;

@@ -12,7 +12,7 @@ use fmm::octree::Plan;
 use fmm::octree::executor::Work;
 use fmm::tree::charges::Charges;
 
-/// What P2P gives at each target that is here, and what it did, for a set of charges.
+/// The results of P2P at each target that is here, and its work, for a set of charges.
 #[derive(Default)]
 pub struct Direct {
     pub force: Vec<Force>,

@@ -1,4 +1,4 @@
-//! Which rank owns which part of the box: one common box, and cuts of the Morton order at the beginnings of leaves.
+//! The partition of the box among ranks: one common box, and cuts of the Morton order at the beginnings of leaves.
 
 use super::RankError;
 use super::bytes::{Reader, Writer};
@@ -14,7 +14,7 @@ use fmm::tree::{self, MAX_LEVEL};
 /// Behind all Morton keys.
 pub const END: u64 = 1 << (3 * MAX_LEVEL);
 
-/// Keys of a rank that others are told of to find the first cuts, and those out of which they are taken: with so many, cuts are off by
+/// Keys that a rank sends to others to find the first cuts, and those out of which they are taken: with so many, cuts are off by
 /// a few thousandths of a rank's particles.
 const SAMPLES: usize = 256;
 const LOOKED_AT: usize = 1 << 15;
@@ -91,7 +91,7 @@ impl Partition {
 /// The number of sources and of targets.
 pub type Pair = [u64; 2];
 
-/// What all ranks know of one: its particles, and how many of them lie in the cells above its first and its last key.
+/// The summary of a rank that all ranks have: its particles, and how many of them lie in the cells above its first and its last key.
 #[derive(Clone, Debug)]
 pub struct Summary {
     pub count: Pair,
@@ -120,7 +120,7 @@ impl Keys<'_> {
         Some([*first, *last])
     }
 
-    /// Those of a cell.
+    /// The particles of a cell.
     fn within(&self, level: u32, prefix: u64) -> Pair {
         let shift = below(level);
         [self.sources, self.targets()].map(|keys| {
@@ -259,7 +259,7 @@ fn is_between(low: f64, high: f64) -> bool {
     high - low > 1e-12 * high
 }
 
-/// What a rank has after a cut.
+/// The state of a rank after a cut.
 pub struct Settled {
     pub partition: Partition,
     pub summaries: Vec<Summary>,

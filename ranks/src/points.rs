@@ -204,7 +204,7 @@ impl Points {
     }
 }
 
-/// Room for the points of a bucket.
+/// Memory for the points of a bucket.
 struct Room<'a> {
     keys: &'a mut [MaybeUninit<u64>],
     home: &'a mut [MaybeUninit<u32>],
@@ -231,7 +231,7 @@ impl Room<'_> {
     }
 }
 
-/// The keys of a bucket after the other, in the same room.
+/// The keys of a bucket after the other, in the same memory.
 #[derive(Default)]
 struct Keys {
     places: [Vec<f64>; 3],
@@ -239,7 +239,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// Those of items, whose first columns are their places.
+    /// The keys of items, whose first columns are their places.
     fn of(&mut self, items: Items, map: &BoxMap) -> &[u64] {
         for (a, column) in self.places.iter_mut().enumerate() {
             column.clear();
@@ -250,7 +250,7 @@ impl Keys {
     }
 }
 
-/// Sorts buckets one after the other, in the same room.
+/// Sorts buckets one after the other, in the same memory.
 #[derive(Default)]
 struct Sorter {
     packed: Vec<u64>,

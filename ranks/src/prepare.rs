@@ -3,8 +3,8 @@
 use super::RankError;
 use super::bytes::{Reader, Writer};
 use super::comm::{Comm, Tag, agree, exchange, gather_f64, gather_u64};
-use super::demand::{Demand, Eye, Plan};
-use super::essential::{self, Essential, Vicinity};
+use super::demand::{Context, Demand, Plan};
+use super::essential::{self, Essential, NeighbourOffsets};
 use super::layout::{Known, Local, leaves_in};
 use super::partition::{self, END, Settled};
 use super::points::{Points, Stretch};
@@ -27,7 +27,7 @@ use fmm::tree::{Part, Tree, lists};
 /// A rank's slice of the input. The slices of all ranks, one behind the other, are the whole.
 pub struct Slice<'a> {
     pub geometry: Geometry<'a>,
-    /// What the sources carry, set by set: the same columns on every rank.
+    /// The charges and moments of the sources, set by set: the same columns on every rank.
     pub sets: Vec<Sources<'a>>,
     pub hessian: bool,
     pub options: &'a FmmOptions,
@@ -46,7 +46,7 @@ const UNEVEN: f64 = 1.03;
 /// even cut is off by less than a leaf.
 const FEW: usize = 256;
 
-/// What a rank has before the first stage.
+/// The state of a rank before the first stage.
 pub struct Prepared {
     pub map: BoxMap,
     pub settled: Settled,
@@ -75,7 +75,7 @@ impl<'a> Slice<'a> {
         Slice { geometry, sets: self.sets.clone(), hessian, options, costs, kernel, p2p: options.precision }
     }
 
-    /// What no rank can compute.
+    /// Refuses options that no rank can compute.
     pub(super) fn check(&self, executors: &[&mut dyn Executor]) -> Result<(), RankError> {
         self.options.check()?;
         let wanted = Wanted { dipoles: self.sets.iter().any(|s| s.dipoles.is_some()), hessian: self.hessian };
@@ -114,9 +114,9 @@ pub fn prepare(
     let Sort { map, starts, mut settled } = sort(comm, slice)?;
     clock.lap("sort");
 
-    let vicinity = Vicinity::new(near2, periodic);
+    let offsets_of_neighbours = NeighbourOffsets::new(near2, periodic);
     let streams = takes(Stage::M2l);
-    let view = View { comm, slice, near2, vicinity: &vicinity, map: &map, streams };
+    let view = View { comm, slice, near2, offsets_of_neighbours: &offsets_of_neighbours, map: &map, streams };
     let (mut essential, mut demand) = view.of(&settled, clock)?;
     if let Some(cuts) = view.even_cuts(&settled, &essential, &demand)? {
         settled = settled.recut(comm, &cuts, options.leaf)?;
@@ -189,12 +189,12 @@ impl Settled {
     }
 }
 
-/// What cells and lists are made from.
+/// The inputs from which cells and lists are made.
 struct View<'a> {
     comm: &'a dyn Comm,
     slice: &'a Slice<'a>,
     near2: u64,
-    vicinity: &'a Vicinity,
+    offsets_of_neighbours: &'a NeighbourOffsets,
     map: &'a BoxMap,
     streams: bool,
 }
@@ -204,7 +204,7 @@ impl View<'_> {
         let (comm, options) = (self.comm, self.slice.options);
         let own = essential::own_nodes(settled, comm.rank(), options.leaf);
         let direct = list_options(options, self.near2).m2p_above;
-        let mut essential = essential::gather(comm, &settled.partition, own, self.vicinity, direct)?;
+        let mut essential = essential::gather(comm, &settled.partition, own, self.offsets_of_neighbours, direct)?;
         let nothing = || Sorted::in_order([&[]; 3], Vec::new(), self.map);
         let part = Part {
             map: *self.map,
@@ -220,11 +220,11 @@ impl View<'_> {
         }
         let own = settled.own(comm.rank());
         let (partition, me) = (&settled.partition, comm.rank());
-        let eye = Eye { options, near2: self.near2, partition, me, own, streams: self.streams };
+        let context = Context { options, near2: self.near2, partition, me, own, streams: self.streams };
         clock.lap("boxes");
         let lists = lists::build(&tree, &list_options(options, self.near2));
         clock.lap("lists");
-        let demand = eye.look(&essential, &tree, lists, self.slice.costs);
+        let demand = context.look(&essential, &tree, lists, self.slice.costs);
         essential.cells = tree.cells;
         clock.lap("boxes");
         clock.wait(comm)?;

@@ -59,7 +59,7 @@ impl Ranges {
     }
 }
 
-/// What travels of each item: an index, and a number of each column.
+/// The data sent of each item: an index, and a number of each column.
 pub struct Records<'a> {
     pub index: Index<'a>,
     pub columns: &'a [&'a [f64]],
@@ -86,7 +86,7 @@ impl Index<'_> {
 /// The bytes of an index, and those of an item before its columns.
 pub const INDEX: usize = 4;
 
-/// What goes to one rank: how many items each bucket has, and room for them.
+/// The message to one rank: how many items each bucket has, and space for them.
 struct Message {
     bytes: Vec<u8>,
     items: usize,
@@ -140,7 +140,7 @@ impl Records<'_> {
         tasks.into_par_iter().zip(buckets).zip(places).for_each(|((items, buckets), mut places)| {
             let columns: Vec<&[f64]> = self.columns.iter().map(|column| &column[items.clone()]).collect();
             for (k, bucket) in buckets.into_iter().map(usize::from).enumerate() {
-                // SAFETY: the counts give every item room of its own in the message to its rank, of as many bytes.
+                // SAFETY: the counts give every item space of its own in the message to its rank, of as many bytes.
                 unsafe {
                     let mut to = rooms[bucket >> ranges.bits].0.add(places[bucket] as usize * width);
                     to.cast::<[u8; INDEX]>().write(self.index.of(items.start + k).to_le_bytes());
@@ -164,7 +164,7 @@ impl Records<'_> {
     }
 }
 
-/// What goes to a rank, whose buckets begin at `first`. Numbers of items become the places of the first ones.
+/// The message to a rank, whose buckets begin at `first`. Numbers of items become the places of the first ones.
 fn message(first: usize, buckets: usize, width: usize, places: &mut [Vec<u32>]) -> Message {
     let mut counts = vec![0u32; buckets];
     for places in places.iter() {
@@ -191,7 +191,7 @@ fn message(first: usize, buckets: usize, width: usize, places: &mut [Vec<u32>]) 
     Message { bytes, items }
 }
 
-/// What came from all ranks, in their order.
+/// The messages that arrived from all ranks, in their order.
 pub struct Arrived {
     /// The bytes of an item.
     width: usize,

@@ -1,4 +1,4 @@
-//! What a run on ranks reports: the seconds of each stage on each rank, work, messages and bytes.
+//! The report of a run on ranks: the seconds of each stage on each rank, work, messages and bytes.
 
 use super::RankError;
 use super::comm::{Comm, Traffic, barrier};
@@ -74,7 +74,7 @@ pub struct StageSpread {
     pub imbalance: f64,
 }
 
-/// What is counted of a rank.
+/// The counts of a rank.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct RankCount {
     pub sources: u64,

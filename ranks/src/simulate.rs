@@ -1,8 +1,8 @@
 //! Thousands of ranks on one machine: partition, types of boxes, messages and bytes, without the physics.
 
 use super::RankError;
-use super::demand::{Demand, Eye, Prices, merged};
-use super::essential::{self, Essential, Vicinity};
+use super::demand::{Context, Demand, Prices, merged};
+use super::essential::{self, Essential, NeighbourOffsets};
 use super::partition::{self, END, Partition, below};
 use super::points::Points;
 use super::solve::levels;
@@ -22,7 +22,7 @@ use serde::Serialize;
 type Pair = (u32, u32);
 
 /// The whole tree with its lists.
-pub struct Whole {
+pub struct SimulatedProblem {
     options: FmmOptions,
     near2: u64,
     essential: Essential,
@@ -35,7 +35,7 @@ pub struct Whole {
 /// Bytes of a particle that travels: its place and its charge.
 const PARTICLE: u64 = 32;
 
-/// What a number of ranks makes of it.
+/// The simulated run on a number of ranks.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Simulated {
     pub ranks: usize,
@@ -68,8 +68,8 @@ pub struct Simulated {
     pub most_bytes: u64,
 }
 
-impl Whole {
-    pub fn new(sources: Columns, options: &FmmOptions, costs: &Costs) -> Result<Whole, RankError> {
+impl SimulatedProblem {
+    pub fn new(sources: Columns, options: &FmmOptions, costs: &Costs) -> Result<SimulatedProblem, RankError> {
         options.check()?;
         let mut found = threads::run(1, |comm| {
             let near2 = near2(options.theta);
@@ -77,7 +77,7 @@ impl Whole {
             let points = Points::sorted(&sources, &map, 0);
             let settled = partition::settle(comm, (points, None), options.leaf)?;
             let own = essential::own_nodes(&settled, 0, options.leaf);
-            let essential = essential::gather(comm, &settled.partition, own, &Vicinity::new(near2, None), 0)?;
+            let essential = essential::gather(comm, &settled.partition, own, &NeighbourOffsets::new(near2, None), 0)?;
             let part = Part {
                 map,
                 sources: Sorted::in_order([&[]; 3], Vec::new(), &BoxMap::default()),
@@ -88,11 +88,11 @@ impl Whole {
             };
             let tree = Tree::of_part(part);
             let own = settled.own(0);
-            let eye = Eye { options, near2, partition: &settled.partition, me: 0, own, streams: false };
+            let context = Context { options, near2, partition: &settled.partition, me: 0, own, streams: false };
             let lists = lists::build(&tree, &list_options(options, near2));
-            let demand = eye.look(&essential, &tree, lists, costs);
+            let demand = context.look(&essential, &tree, lists, costs);
             let terms = Prices::terms(options);
-            Ok(Whole { options: options.clone(), near2, essential, tree, demand, terms })
+            Ok(SimulatedProblem { options: options.clone(), near2, essential, tree, demand, terms })
         });
         found.pop().expect("there is one rank")
     }
@@ -113,7 +113,7 @@ impl Whole {
         (Partition { cuts }, firsts.windows(2).map(|w| work[w[0]..w[1]].iter().sum()).collect())
     }
 
-    /// What so many ranks would do.
+    /// Simulates the run on so many ranks.
     pub fn on(&self, ranks: usize) -> Simulated {
         let (partition, work) = self.cut(ranks);
         self.of(&partition, &work)
@@ -198,7 +198,7 @@ impl Whole {
         }
     }
 
-    /// Which rank needs which cell's multipole from another one, ascending.
+    /// For each rank the cells whose multipoles it needs from another one, ascending.
     fn imports(&self, ranges: &Ranges) -> Vec<(u32, u32)> {
         if self.options.near_only {
             return Vec::new();
@@ -232,7 +232,7 @@ impl Whole {
         all
     }
 
-    /// Which rank gets particles from which, and how many each rank gets.
+    /// For each rank the ranks from which it gets particles, and how many each rank gets.
     fn copies(&self, partition: &Partition, ranges: &Ranges) -> (Vec<Pair>, Vec<(u32, u64)>) {
         let (tree, lists, nodes) = (&self.tree, &self.demand.lists, &self.essential.nodes);
         let leaves = &self.demand.leaves;
@@ -289,7 +289,7 @@ mod tests {
         {
             let particles = generate(2500, distribution, distribution.default_charge(), 6);
             let options = FmmOptions { leaf, ..FmmOptions::default() };
-            let whole = Whole::new(particles.columns(), &options, &costs).unwrap();
+            let whole = SimulatedProblem::new(particles.columns(), &options, &costs).unwrap();
             for ranks in [1, 2, 5] {
                 let found = threads::run(ranks, |comm| {
                     let range = 2500 * comm.rank() / ranks..2500 * (comm.rank() + 1) / ranks;
@@ -326,7 +326,7 @@ mod tests {
         for distribution in [Distribution::Uniform, Distribution::Sphere, Distribution::Plummer] {
             let particles = generate(20_000, distribution, distribution.default_charge(), 6);
             let options = FmmOptions { leaf: 8, ..FmmOptions::default() };
-            let whole = Whole::new(particles.columns(), &options, &Costs::default()).unwrap();
+            let whole = SimulatedProblem::new(particles.columns(), &options, &Costs::default()).unwrap();
             let [few, many] = [4, 64].map(|ranks| whole.on(ranks));
             assert!(few.imbalance < 0.05 && few.boxes == many.boxes, "{distribution:?} {few:?}");
             for Simulated { imbalance, heaviest_leaf, .. } in [few, many] {

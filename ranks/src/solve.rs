@@ -16,7 +16,7 @@ use fmm::octree::rounding::Rounding;
 use fmm::octree::softening;
 use fmm::octree::stats::{Pairs, PerKernel, Seconds, Stats};
 
-/// What every rank has at the end: its slice of the results, in the order of the input, and the report of all ranks.
+/// The results on every rank: its slice of the results, in the order of the input, and the report of all ranks.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answer {
     pub fields: Vec<Field>,
@@ -178,14 +178,14 @@ fn report(comm: &dyn Comm, prepared: &Prepared, clock: &Clock, count: RankCount)
     Ok(RanksReport { ranks, by: String::new(), stages, imbalance, partition_level, critical_level, counts })
 }
 
-/// What was run, and by whom.
+/// The run, and its executor.
 struct Ran<'a> {
     found: Found,
     executor: Option<&'a str>,
     report: &'a RanksReport,
 }
 
-/// What the kernels of all ranks did in one stage.
+/// The work of the kernels of all ranks in one stage.
 #[derive(Default)]
 struct Together {
     streamed: u64,
@@ -234,7 +234,7 @@ fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Resul
     let cell = prepared.map.edge() * 0.5f64.powi(prepared.levels.max(1) as i32 - 1);
     let rounding = gather_f64(comm, &work.rounding.numbers())?;
     let rounding = rounding.iter().map(|of| Rounding::of_numbers(of)).fold(Rounding::default(), Rounding::join);
-    let rounding = rounding.told().map_err(FmmError::from)?;
+    let rounding = rounding.assessed().map_err(FmmError::from)?;
     let own = [p2p, pairs_m2l, m2p, p2l, prepared.streamed_m2l, recomputed, work.close, work.shared];
     let all = gather_u64(comm, &own)?;
     let sum = |k: usize| all.iter().map(|one| one[k]).sum::<u64>();

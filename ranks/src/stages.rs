@@ -19,11 +19,11 @@ use fmm::parallel::prelude::*;
 use fmm::tree::charges::{Charges, Ends, span};
 use std::cell::RefCell;
 
-/// What a rank's own targets get, in their order, and what P2P did, for each set of charges.
+/// The results of a rank's own targets, in their order, and the work of P2P, for each set of charges.
 pub struct Found {
     /// Potential, gradient, and the Hessian where it was asked for, in the user's units.
     pub columns: Vec<Vec<Vec<f64>>>,
-    /// What P2P and M2L did.
+    /// The work of P2P and of M2L.
     pub work: Vec<Work>,
     pub m2l: Vec<Work>,
 }
@@ -40,7 +40,7 @@ impl Ranks<'_> {
         found.inspect_err(|e| *self.cause.borrow_mut() = Some(e.clone())).map_err(FmmError::from)
     }
 
-    /// What the ranks themselves have said of a failure of a stage, if it was theirs.
+    /// The failure that the ranks themselves reported for a stage, if it was theirs.
     fn cause(&self, e: FmmError) -> RankError {
         self.cause.take().unwrap_or_else(|| e.into())
     }

@@ -7,7 +7,7 @@ mod extremes;
 use super::prepare::Slice;
 use super::solve::{Answer, solve};
 use super::{RankError, threads};
-use executors::{Card, kernels, shipped};
+use executors::{GpuDevice, kernels, shipped};
 use fmm::data::input::{Input, Set};
 use fmm::data::particles::{Field, Particles};
 use fmm::data::periodic::Periodic;
@@ -31,12 +31,12 @@ struct Problem {
     runner: Runner,
 }
 
-/// What runs stages besides native code.
+/// The device that runs stages besides native code.
 #[derive(Clone)]
 enum Runner {
     None,
     Kernels { backend: &'static str, p2p: Box<Graph>, m2l: Option<Graph> },
-    Card,
+    GpuDevice,
 }
 
 impl Runner {
@@ -51,7 +51,7 @@ impl Runner {
     fn with<T>(&self, work: impl FnOnce(&mut [&mut dyn Executor]) -> T) -> T {
         match self {
             Runner::None => work(&mut []),
-            Runner::Card => work(&mut [&mut Card]),
+            Runner::GpuDevice => work(&mut [&mut GpuDevice]),
             Runner::Kernels { backend, p2p, m2l } => {
                 let entry = [cpu::ENTRY, emulator::ENTRY].into_iter().find(|entry| entry.name == *backend).unwrap();
                 let mut backend = (entry.open)(&BackendOptions { threads: 1, ..BackendOptions::default() });
@@ -66,7 +66,7 @@ impl Problem {
         Problem { input: particles.into(), options, hessian: false, runner: Runner::None }
     }
 
-    /// What one process gives without ranks.
+    /// The results of one process without ranks.
     fn alone(&self) -> Solutions {
         let plan = Plan::for_kernel(self.input.geometry(), &self.options, self.runner.kernel().map(of_graph)).unwrap();
         let sources = self.input.sources();

@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex};
 /// Messages of each sender and kind, in their order.
 type Letters = HashMap<(usize, Tag), VecDeque<Vec<u8>>>;
 
-/// What waits for a rank.
+/// The messages that wait for a rank.
 #[derive(Default)]
 struct Box {
     letters: Mutex<Letters>,

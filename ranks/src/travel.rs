@@ -1,4 +1,4 @@
-//! What travels while the stages run: copies of particles, multipoles of shared cells on their way up, and those that others need.
+//! Communication while the stages run: copies of particles, multipoles of shared cells on their way up, and those that others need.
 
 use super::RankError;
 use super::bytes::{Reader, Writer, cut};
@@ -36,7 +36,7 @@ pub fn send_copies(comm: &dyn Comm, prepared: &Prepared, charges: &[Charges]) ->
     Ok(())
 }
 
-/// Takes in the particles of others. Twins are not counted yet.
+/// Takes in the particles of others. Coincident particles are not counted yet.
 pub fn take_copies(
     comm: &dyn Comm,
     prepared: &Prepared,

@@ -15,7 +15,7 @@ use fmm::octree::kernel::Kernel;
 use fmm::octree::tune::{self, Arithmetic, Found, Problem, Runner};
 use fmm::octree::{FmmError, FmmOptions, Plan, Precision, Solutions};
 
-/// What keeps a wanted error, on the first rank: the results of all ranks, and the report of the run that gave them.
+/// The run that keeps a wanted error, on the first rank: the results of all ranks, and the report of the run that gave them.
 pub struct Tuned {
     pub fields: Vec<Field>,
     pub answer: Answer,
@@ -115,7 +115,7 @@ struct Leader<'a, 'e> {
     options: FmmOptions,
     /// For the sums of a kernel.
     plan: Option<Plan>,
-    /// What ranks reported of each run.
+    /// The ranks' reports of each run.
     answers: Vec<(FmmOptions, Answer)>,
     /// Why all ranks have failed in a run.
     failed: Option<RankError>,
@@ -180,7 +180,7 @@ struct Chosen {
     basis: Basis,
 }
 
-/// What the first rank tells the others to do.
+/// The decision that the first rank sends to the others.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Choice {
     Run(Chosen),

@@ -1,7 +1,7 @@
 //! The simulation of a whole board: its top as one model, driven at its pins.
 //!
 //! The host's end of the serial line is modelled bit by bit in C++ (`templates/board.cpp`), with the line's own baud
-//! rate, which need not be the board's. What goes wrong on the way is injected by [`fault`].
+//! rate, which need not be the board's. Faults on the way are injected by [`fault`].
 
 pub mod fault;
 pub mod frames;
@@ -64,7 +64,7 @@ struct Exchange {
     clocks: u64,
 }
 
-/// What was seen of a board so far: the fields of `struct Seen` in `templates/board.cpp`. Clocks are counted from power-on.
+/// The observations of a board so far: the fields of `struct Seen` in `templates/board.cpp`. Clocks are counted from power-on.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Seen {
@@ -136,7 +136,7 @@ impl BoardSim {
         unsafe { (self.rate)(self.board, bit_time(clocks_per_bit)) }
     }
 
-    /// What was seen so far.
+    /// The observations so far.
     pub fn seen(&self) -> Seen {
         let mut seen = Seen::default();
         // SAFETY: `board` is a live board of this library, which fills in a `Seen`.

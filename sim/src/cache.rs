@@ -2,7 +2,7 @@
 //!
 //! An entry is named by a hash of everything it was built from and holds that text (`key`), so that equal hashes
 //! of different texts do no harm, and the sizes and sums of its files (`sums`), so that a damaged one is
-//! built again. What is in the cache is loaded and run, so it is the user's alone: see [`private`].
+//! built again. Its entries are loaded and run, so the cache is the user's alone: see [`private`].
 
 pub mod private;
 mod seal;
@@ -194,7 +194,7 @@ pub fn seen(dir: &Path) -> Seen {
 /// The remedy where something lies in the cache that the user did not put there.
 const REMOVE: &str = "remove it";
 
-/// What directories are called while an entry is built in them; the entry's name follows.
+/// The prefix of directories in which an entry is being built; the entry's name follows.
 const BUILDING: &str = "building-";
 
 /// Whether something in the cache's directory has one of the names that this project gives there.

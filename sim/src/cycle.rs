@@ -64,7 +64,7 @@ pub struct CycleEngine {
     config: Config,
     driver: Driver,
     noise: Noise,
-    patience: u64,
+    timeouts: u64,
     /// Words of a packet of which more beats are to come.
     packet: Vec<u32>,
     /// END packets that were sent and not answered yet.
@@ -102,7 +102,7 @@ impl CycleEngine {
         Ok(CycleEngine {
             driver,
             noise: options.noise,
-            patience: patience(config, lane_latency, options.noise),
+            timeouts: patience(config, lane_latency, options.noise),
             packet: Vec::new(),
             open_ends: 0,
             out: Output { words: vec![0; BEATS * beat_words], last: vec![0; BEATS], cycle: vec![0; BEATS] },
@@ -196,7 +196,7 @@ impl CycleEngine {
             out_room: BEATS as u64,
             out_taken: 0,
             cycle_limit: self.driver.cycles() + REPORT,
-            patience: self.patience,
+            timeouts: self.timeouts,
             stop_at_packet: stop_at_packet as u32,
             gap: probability(self.noise.gap),
             stall: probability(self.noise.stall),
@@ -254,7 +254,7 @@ impl CycleEngine {
             Status::Return => Ok(()),
             Status::Hang => Err(wrong(format!(
                 "makes no progress: nothing went in, came out or was computed for {} clocks up to clock {at}",
-                self.patience
+                self.timeouts
             ))),
             Status::Dropped => Err(wrong(format!("dropped TVALID before TREADY at clock {at}"))),
             Status::Changed => Err(wrong(format!("changed TDATA or TLAST of a waiting beat at clock {at}"))),

@@ -34,7 +34,7 @@ enum Column {
     Wide(Vec<u64>),
 }
 
-/// What one target has gathered so far: an accumulator for each output element, and flags.
+/// The sums of one target so far: an accumulator for each output element, and flags.
 #[derive(Clone, Debug)]
 pub struct Sums {
     pub outputs: Vec<Accumulator>,

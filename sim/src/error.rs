@@ -1,4 +1,4 @@
-//! What can go wrong in a simulation that is not the kernel's fault.
+//! Errors of a simulation that are not the kernel's fault.
 
 use std::path::{Path, PathBuf};
 

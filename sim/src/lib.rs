@@ -1,6 +1,6 @@
 //! Running a kernel without a board.
 //!
-//! [`reference`](mod@reference) evaluates a graph pair by pair through each operator's `bits`: the slow truth.
+//! [`reference`](mod@reference) evaluates a graph pair by pair through each operator's `bits`: the reference interpreter.
 //! [`emulator`] does the same for blocks of pairs in vector code, and [`emulator::engine`] is an engine made of it that
 //! speaks the wire format. The Verilog runs through [`verilator`], which compiles it to a shared library kept in the
 //! [`cache`]: single modules against vectors in [`bench`], whole engines clock by clock in [`cycle`], boards at their pins in

@@ -16,7 +16,7 @@ struct Prepared<'a> {
     chooses: Vec<bool>,
 }
 
-/// What evaluating one pair leaves: the value of each node, its flags, and whether it is demanded.
+/// The state after evaluating one pair: the value of each node, its flags, and whether it is demanded.
 #[derive(Default)]
 struct Pair {
     values: Vec<u64>,

@@ -136,7 +136,7 @@ pub fn ordinary(format: Format, random: &mut Random) -> u64 {
     bits & !fields | field << format.mant()
 }
 
-/// What random records are like.
+/// The style of random records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
     /// Each element is a walk of [`random`] steps: often at corners, and often close to the record before and to

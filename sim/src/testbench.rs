@@ -57,7 +57,7 @@ struct Bench<'a> {
     bases: Vec<usize>,
     engines: usize,
     result: String,
-    patience: u32,
+    timeouts: u32,
 }
 
 /// A testbench of an engine, or of several behind a switch.
@@ -107,7 +107,7 @@ pub fn testbench(engines: &[Engine], place: Place) -> Result<Testbench, LinkErro
         bases,
         engines: engines.len(),
         result: format!("{RESULT:02x}"),
-        patience: engines.iter().map(|e| 1000 + 8 * (e.config.pipeline_latency + SOURCES * e.config.ii)).sum(),
+        timeouts: engines.iter().map(|e| 1000 + 8 * (e.config.pipeline_latency + SOURCES * e.config.ii)).sum(),
     };
     let text = template.render().expect("rendering into a string does not fail") + "\n";
     Ok(Testbench { verilog: (format!("{}_tb.v", place.top), text), input: (input, sent), output: (output, wanted) })
@@ -134,7 +134,7 @@ pub(crate) fn in_turn(streams: &[Stream], beat_words: u32) -> Stream {
     }
 }
 
-/// What the engine must answer to `stream`: for each lane group its results in their order, since the results of different
+/// The answers that the engine must give to `stream`: for each lane group its results in their order, since the results of different
 /// groups come as they are finished, and then the other answers. There must be as many results as were asked for, and no
 /// packet may break the protocol.
 fn answers(graph: &Graph, config: &Config, stream: &Stream, results: usize) -> Result<Vec<Stream>, LinkError> {

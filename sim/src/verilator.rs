@@ -55,7 +55,7 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// What takes the least time in all for about so many pairs.
+    /// The effort that takes the least time in all for about so many pairs.
     pub fn of_pairs(pairs: u64) -> Effort {
         match pairs {
             0..1_000_000 => Effort::Least,

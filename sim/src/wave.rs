@@ -1,5 +1,5 @@
 //! The two streams of an engine, or of several behind a switch, clock by clock from the reset to the first result of each, and
-//! their picture.
+//! their figure.
 
 mod picture;
 
@@ -39,7 +39,7 @@ const SOURCES: u32 = 2;
 /// A reset or a result that takes longer does not come.
 const PATIENCE: usize = 1 << 16;
 
-/// The picture of a design that starts, as SVG; its top is an engine, or a switch before several.
+/// The figure of a design that starts, as SVG; its top is an engine, or a switch before several.
 pub fn svg(engines: &[Engine], design: &Netlist) -> Result<String, SimError> {
     Ok(picture::draw(&design.top, engines, &clocks(engines, design)?))
 }

@@ -2,13 +2,13 @@
 
 /// An axis before it is known what stands on it.
 pub struct Axis {
-    /// What it shows, with its unit where ticks do not have it.
+    /// The quantity, with its unit where ticks do not have it.
     pub name: String,
     pub is_log: bool,
     pub unit: Unit,
 }
 
-/// What follows the numbers of an axis.
+/// The unit behind the numbers of an axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Nothing but k and M for thousands and millions.
@@ -45,7 +45,7 @@ impl Scale {
         if is_log { Scale::log(values, from, to) } else { Scale::linear(values, from, to) }
     }
 
-    /// A logarithmic axis around the positive ones of some values, with a little room.
+    /// A logarithmic axis around the positive ones of some values, with a small margin.
     pub fn log(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Scale {
         let (low, high) = ends(values.filter(|x| *x > 0.0)).unwrap_or((0.1, 1.0));
         // At least a factor of 2, so that the ticks below find a place.

@@ -18,7 +18,7 @@ pub struct Bars {
 pub type BarSeries = (String, usize, Vec<Option<f64>>);
 
 impl Bars {
-    /// The picture.
+    /// The figure.
     pub fn svg(&self) -> String {
         let bottom = TOP + PANEL.1;
         let values = || self.series.iter().flat_map(|s| s.2.iter().flatten().copied());

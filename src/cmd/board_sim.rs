@@ -63,7 +63,7 @@ impl Args {
     }
 }
 
-/// What the simulation saw, in the keys that docs/boards.md names.
+/// The statistics of the simulation, in the keys that docs/boards.md names.
 #[derive(Serialize)]
 struct Stats {
     board: &'static str,
@@ -74,7 +74,7 @@ struct Stats {
     /// Simulated clocks, and their time, from the beginning of the first byte on the line to the end of the last.
     cycles: u64,
     seconds: f64,
-    /// Those among them in which the line rested and the board had nothing to do.
+    /// The cycles in which the line rested and the board had nothing to do.
     idle_cycles: u64,
     /// Bytes on the line to the board and from it.
     bytes_in: u64,
@@ -113,7 +113,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What was seen, in a line.
+/// Prints the statistics in a line.
 fn tell(why: &str, stats: &Stats) {
     let Stats { cycles, seconds, idle_cycles, bytes_in, bytes_out, injected, clock_mhz, .. } = stats;
     output::tell(&format!(
@@ -124,7 +124,7 @@ fn tell(why: &str, stats: &Stats) {
 
 /// Prints the port, and writes it where a script waits for it.
 fn announce(port: &str, args: &Args) -> Result<(), Failure> {
-    // Where the statistics will stand, people are told beside them.
+    // Where the statistics will stand, the port is printed on standard error.
     match declared::standard_is_taken() {
         true => output::tell(&format!("{port}\n")),
         false => say!("{port}")?,

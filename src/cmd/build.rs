@@ -168,7 +168,7 @@ fn config(args: &Args, built: &Built, place: (usize, usize)) -> Result<Config, F
 /// Bytes of a prefix: it begins the names of files.
 const LONGEST_PREFIX: usize = 200;
 
-/// What the modules' names begin with.
+/// The prefix of the modules' names.
 fn prefix(args: &Args, graph: &Graph) -> Result<String, Failure> {
     match &args.prefix {
         None => Ok(graph.name.clone()),

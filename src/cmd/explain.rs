@@ -40,7 +40,7 @@ impl Args {
     }
 }
 
-/// Prints the table, and draws the picture if one was asked for.
+/// Prints the table, and draws the figure if one was asked for.
 pub fn run(args: Args) -> Result<(), Failure> {
     if codes::looks_like_one(&args.file) && !Path::new(&args.file).exists() {
         return code(&args);

@@ -64,7 +64,7 @@ impl Args {
     }
 }
 
-/// What is varied and over which numbers.
+/// The varied format or const, and its numbers.
 pub struct Axis {
     pub varied: Varied,
     /// As the command line names it.
@@ -83,7 +83,7 @@ struct Report<'a> {
     vary: Vec<&'a str>,
     points: &'a [Point],
     failed: &'a [Failed],
-    /// The flags of the file's own kernel in its real meaning.
+    /// The flags of the file's own kernel in real-arithmetic semantics.
     reference_flags: Vec<&'static str>,
 }
 
@@ -203,7 +203,7 @@ fn grid(axes: &[Axis]) -> Vec<Vec<i64>> {
     })
 }
 
-/// What the kernel as it is written means for the data.
+/// The results of the kernel as it is written, in real-arithmetic semantics, for the data.
 pub struct Reference {
     ni: usize,
     nj: usize,
@@ -225,7 +225,7 @@ fn backend(name: &str) -> Result<&'static Entry, Failure> {
     Err(Failure::Usage(format!("explore compares bits with the real meaning; --backend takes {}", names.join(", "))))
 }
 
-/// The real meaning: backend `cpu`, or `cuda` where the points run on a GPU.
+/// The real-arithmetic reference: backend `cpu`, or `cuda` where the points run on a GPU.
 fn reference(args: &Args, graph: &Graph, points: &Entry, texts: [&Text; 2]) -> Result<Reference, Failure> {
     let name = if points.needs == Needs::Gpu { "cuda" } else { "cpu" };
     let mut backend = (backends::find(name)?.0.open)(&BackendOptions::default());

@@ -27,8 +27,8 @@ use pairforge::fmm::route::{self, Route};
 use pairforge::fmm::solver::Solver;
 use pairforge::fmm::{Basis, Coincident, M2l, Options, Precision, Problem, Solutions, Translations};
 use pairforge::kernel::Kernel;
-pub use ranks::{Telling, telling};
-pub(in crate::cmd) use ranks::{agreed, of_rank, told};
+pub use ranks::{ErrorReporter, error_reporter};
+pub(in crate::cmd) use ranks::{agreed, failure_of, of_rank};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -163,10 +163,10 @@ pub struct Args {
     predict: predict::PredictArgs,
 }
 
-/// What `--m2l` takes in place of a kernel.
+/// The word that `--m2l` takes in place of a kernel.
 const NATIVE: &str = "native";
 
-/// What an FMM takes at least for each particle: itself, its place in the tree, its potential and gradient.
+/// The least memory of an FMM for each particle: itself, its place in the tree, its potential and gradient.
 pub const BYTES_A_PARTICLE: u64 = 200;
 
 /// clap's view of an enumeration of the library.
@@ -219,7 +219,7 @@ pub(super) fn param(text: &str) -> Result<(String, f64), String> {
 }
 
 impl Args {
-    /// What the library is asked for; kernels that are named are read and compiled.
+    /// The options for the library; kernels that are named are read and compiled.
     fn asked(&self) -> Result<Options, Failure> {
         let mut asked = Options::default().backend(self.backend());
         let kernel = |file: &String| source::load(file).map(|(_, graph)| Kernel::of_graph(graph));

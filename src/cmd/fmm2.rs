@@ -127,7 +127,7 @@ enum PrecisionArg {
     F64,
 }
 
-/// What an FMM takes at least for each point: itself, its place in the mesh, expansions and results.
+/// The least memory of an FMM for each point: itself, its place in the mesh, expansions and results.
 const BYTES_A_POINT: u64 = 150;
 
 /// Targets that `--tol` is judged by without `--check`.
@@ -150,7 +150,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if let Some(board) = &args.predict.predict {
         return predict::run(&args, board, &options, p2p);
     }
-    // A kernel that is named is run, on the CPU by its real-number meaning.
+    // A kernel that is named is run, on the CPU by its real-arithmetic semantics.
     let is_native = entry.native && args.p2p.is_none();
     let mut backend = (entry.open)(&args.engine.options(place, args.threads)?);
     if !is_native {

@@ -49,7 +49,7 @@ pub struct FitArgs {
     fit: Option<String>,
 }
 
-/// What `--ii` says of a kernel.
+/// The value of `--ii`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Interval {
     Clocks(u32),
@@ -82,7 +82,7 @@ impl Wanted<'_> {
 /// The engine around kernel `k` of those that are built together.
 pub type Around<'a> = dyn Fn(usize, &Built) -> Result<Config, Failure> + 'a;
 
-/// Of what a device has may be taken, in percent: placing needs room. The cells of iCE40 are known better and packed closer: 96% of a
+/// Of what a device has may be taken, in percent: placing needs space. The cells of iCE40 are known better and packed closer: 96% of a
 /// UP5K were placed and routed.
 const TAKEN: u64 = 92;
 const TAKEN_CELLS: u64 = 98;
@@ -177,7 +177,7 @@ impl FitArgs {
     }
 }
 
-/// What is shown of a search.
+/// The display of a search.
 struct Tries {
     steps: Steps,
     started: Instant,
@@ -240,7 +240,7 @@ fn fitting(name: &str, wanted: &[Wanted]) -> Result<&'static Device, Failure> {
     }
 }
 
-/// What the network core and the link over Ethernet take of a device: 5,000 tables for LiteEth's core, as it was placed on an ECP5,
+/// The area of the network core and the link over Ethernet: 5,000 tables for LiteEth's core, as it was placed on an ECP5,
 /// an estimate of 1,500 for the link, and its two rings of 32 KiB, each in 15 block memories.
 pub const NETWORK: Area = Area { tables: 6_500, registers: 5_000, multipliers: 0, memories: 30 };
 
@@ -249,7 +249,7 @@ pub fn beside(built: &Built, config: &Config) -> Area {
     sum(engine(built, config), switch(built.library.clock.target, config))
 }
 
-/// Percent of a device's tables from which a folded design is mapped for least area: below there is room, and its clock matters more.
+/// Percent of a device's tables from which a folded design is mapped for least area: below there is space, and its clock matters more.
 const CROWDED: u64 = 75;
 
 /// Whether engines come near what the device has, or there is no device, so that area is all that matters.
@@ -271,7 +271,7 @@ pub fn sum(a: Area, b: Area) -> Area {
     }
 }
 
-/// What the logic of a device is counted in, how much of it an area needs, and how much may be taken.
+/// The unit of a device's logic, how much of it an area needs, and how much may be taken.
 fn logic(area: &Area, device: &Device) -> (&'static str, u64, u64) {
     match device.target {
         "ice40" => ("logic cells", area.cells(), device.luts as u64 * TAKEN_CELLS / 100),
@@ -279,7 +279,7 @@ fn logic(area: &Area, device: &Device) -> (&'static str, u64, u64) {
     }
 }
 
-/// What a device has too little of, if anything.
+/// The resource that a device has too little of, if any.
 pub fn over(area: &Area, device: &Device) -> Option<String> {
     let (what, elements, there) = logic(area, device);
     let rows = [

@@ -71,13 +71,13 @@ impl LaneArgs {
         Ok((pipelines, self.groups.of(pipelines, place)?))
     }
 
-    /// Those of an engine where all kernels have the same.
+    /// The lanes of an engine where all kernels have the same.
     pub fn one(&self) -> Result<(u32, u32), Failure> {
         self.of((0, 1))
     }
 }
 
-/// What an engine has where nobody says otherwise.
+/// The default sizes of an engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
     pub jmem_words: u32,
@@ -85,7 +85,7 @@ pub struct Share {
     pub i_banks: u32,
 }
 
-/// A device with fewer lookup tables has no room for a second bank of i registers.
+/// A device with fewer lookup tables has no space for a second bank of i registers.
 const SMALL: u32 = 8_000;
 
 impl Share {

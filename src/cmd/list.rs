@@ -82,7 +82,7 @@ fn print(rows: &[(String, String)]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a backend runs and, of one on a GPU, whether that is there.
+/// The summary of a backend and, of one on a GPU, whether that is there.
 fn backend(entry: &Entry) -> String {
     match gpu_of(entry) {
         None => entry.summary.to_string(),

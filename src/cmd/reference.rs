@@ -33,7 +33,7 @@ fn on_one_line(text: &str) -> String {
     escaped(&paragraphs.filter(|p| !p.is_empty()).map(ended).collect::<Vec<_>>().join(" "))
 }
 
-/// What a user writes for an argument, such as `-o`, `--output <FILE>`.
+/// The argument as a user writes it, such as `-o`, `--output <FILE>`.
 fn written(arg: &Arg) -> String {
     if arg.is_positional() {
         return format!("`{arg}`");

@@ -141,7 +141,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         })
         .collect();
     write(&args.output, goal, &summary, &outcome, &named, engine)?;
-    told(&summary);
+    print_clock(&summary);
     Ok(())
 }
 
@@ -191,8 +191,8 @@ fn full_group(config: &Config, built: &Built) -> Result<Option<String>, Failure>
     Ok(Some(large.netlist.verilog()?))
 }
 
-/// What a user is told of a clock that is missed.
-fn told(summary: &Summary) {
+/// Tells the user of a clock that is missed.
+fn print_clock(summary: &Summary) {
     let (Some(false), Some(fmax)) = (summary.timing_met, summary.fmax_mhz) else { return };
     let next = if summary.board.is_some() {
         "; `deploy` will refuse to load it: ask for a lower --freq, a higher --schedule or more --seeds"
@@ -234,7 +234,7 @@ fn bitstream(ending: &str) -> String {
     format!("engine.{ending}")
 }
 
-/// What an engine is built with, for other programs.
+/// The parameters of an engine as it was built, for other programs.
 fn engine_of((built, config): (&Built, &Config)) -> Engine {
     Engine {
         kernel: built.graph.name.clone(),

@@ -1,4 +1,4 @@
-//! What is removed when the program is interrupted: temporary files and folders that are not filled yet.
+//! The files to remove when the program is interrupted: temporary files and folders that are not filled yet.
 
 use std::cell::Cell;
 use std::ffi::CString;

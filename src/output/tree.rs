@@ -153,7 +153,7 @@ impl Tree {
     }
 }
 
-/// A failure to make a folder around `dir`, told of `dir` itself.
+/// A failure to make a folder around `dir`, reported for `dir` itself.
 fn renamed(e: Failure, dir: &Path) -> Failure {
     let text = e.text();
     let reason = text.rsplit_once("cannot be made: ").map(|(_, reason)| format!("cannot be made: {reason}"));

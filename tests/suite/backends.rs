@@ -2,7 +2,7 @@
 
 use crate::common::board::{PtyBoard, Setting};
 use crate::common::{backends, shipped};
-use hdl::op::meaning::Real;
+use hdl::op::semantics::Real;
 use hdl::{Flags, Format};
 use pairforge::backends::{BACKENDS, BackendOptions, Entry, Needs};
 use pg2::graph::{Graph, PinClass};
@@ -46,7 +46,7 @@ least[1] min= pg_min(d, e) - pg_max((float25.16)a, 1.5);
 least[2] min= pg_pow(e, -2, 1) >> 3;
 ";
 
-/// What differs between two runs over one kernel.
+/// The settings of a run; runs over one kernel differ in them.
 struct Case {
     name: &'static str,
     text: String,
@@ -182,7 +182,7 @@ fn run(entry: &Entry, options: &BackendOptions, graph: &Graph, work: &Work) -> O
     outcome
 }
 
-/// What the reference says: a pattern for each output of each target, and its flags.
+/// The results of the reference: a pattern for each output of each target, and its flags.
 fn reference(graph: &Graph, work: &Work) -> (Vec<u64>, Vec<Flags>) {
     let record = |t: &Table, k: usize, class| match graph.elements_of(class).len() {
         0 => Vec::new(),

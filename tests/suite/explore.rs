@@ -60,7 +60,7 @@ fn errors_fall_with_width_and_are_those_of_runs() {
         let (got, wanted) = (point["errors"][k]["rel_l2"].as_f64().expect("a number"), l2(columns));
         assert!((got - wanted).abs() <= 1e-6 * wanted, "{output}: {got} {wanted}");
     }
-    // The table has a line for each, and the picture three panels.
+    // The table has a line for each, and the figure three panels.
     assert!(ended.out.lines().any(|l| l.starts_with("*=") && l.contains("float18.9")), "{}", ended.out);
     let svg = p.text("e.svg");
     for part in ["register bits", "multiplier bits", "table bits", "float18.9", "Pareto"] {

@@ -57,7 +57,7 @@ fn write(p: &Place, name: &str, list: &[Particle]) {
     p.write(name, format!("x,y,z,q\n{rows}"));
 }
 
-/// What one source gives at one target, and the sizes of potential and gradient that rounding errors are relative to.
+/// The field of one source at one target, and the sizes of potential and gradient that rounding errors are relative to.
 fn pair(t: &Particle, s: &Particle, eps: f64) -> Force {
     let d = [0, 1, 2].map(|a| s[a] - t[a]);
     if d == [0.0; 3] {
@@ -442,7 +442,7 @@ fn kernels_that_do_not_bind_are_explained() {
     assert!(ended.err.contains("order 2") && ended.err.contains("--order 2"), "{}", ended.err);
     let ended = p.run("fmm --n 20 --m2l p2p").expect(1);
     assert!(ended.err.contains("`ci[3] ipin` is missing"), "{}", ended.err);
-    // Other pins are told once, and with them the right ones.
+    // Other pins are reported once, and with them the right ones.
     assert!(ended.err.contains("`xi`, `xj`") && ended.err.matches("it knows").count() == 1, "{}", ended.err);
     p.write("m.pg2", p.run("gen m2l --order 4").expect(0).out.replace("ci - cj", "cj - ci"));
     let ended = p.run("fmm --n 20 --m2l m.pg2").expect(1);

@@ -219,7 +219,7 @@ fn a_simulated_board_gives_the_bits_of_the_emulator() {
 fn kernels_of_ones_own_run_and_others_are_refused() {
     let p = Place::new();
     let words = "--n 200 --complex --order 30 --check 200 --json s.json";
-    // On the CPU a kernel that is named runs by its real meaning.
+    // On the CPU a kernel that is named runs by its real-arithmetic semantics.
     run(&p, &format!("{words} --p2p harmonic2d"));
     let found = p.json("s.json");
     assert!(found["error"]["potential_rel_l2"].as_f64().expect("a number") < 1e-6, "{found}");

@@ -49,11 +49,9 @@ fn no_layer_uses_a_later_one() {
                 let depth = file.strip_prefix(&source).unwrap().components().count();
                 for (number, line) in statements(production(&text)) {
                     let later = layers[place + 1..].iter().find(|later| uses(&line, depth, later));
-                    found.extend(
-                        later.map(|later| {
-                            format!("{}:{number}: `{layer}` uses `{later}`: {}", file.display(), line.trim())
-                        }),
-                    );
+                    found.extend(later.map(|later| {
+                        format!("{}:{number}: `{layer}` uses `{later}`: {}", file.display(), line.trim())
+                    }));
                 }
             }
         }

@@ -68,7 +68,7 @@ fn an_fmm_runs_on_two_boards() {
     let m2l = PtyBoard::start(&compile("m2l_p2", &text), setting);
     let fmm = "fmm --n 600 --leaf 20 --order 2 -o";
     place.run(&format!("{fmm} wanted.csv --backend emulator")).expect(0);
-    // The boards are told apart by what they say of themselves, in any order.
+    // The boards are distinguished by the identities that they report, in any order.
     place.run(&format!("{fmm} found.csv --backend board:{},{}", m2l.path, p2p.path)).expect(0);
     assert_eq!(place.text("found.csv"), place.text("wanted.csv"));
     let lone = place.run(&format!("{fmm} - --backend board:{}", p2p.path)).expect(3);

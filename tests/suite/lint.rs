@@ -1,4 +1,4 @@
-//! What `pairforge build` writes, as users lint it: Verilator with all warnings, Icarus and slang say nothing, and yosys reads it.
+//! The output of `pairforge build`, as users lint it: Verilator with all warnings, Icarus and slang say nothing, and yosys reads it.
 
 use std::process::Command;
 

@@ -489,7 +489,7 @@ fn resident(id: u32, what: &str) -> u64 {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_large_document_takes_memory_for_a_while_and_not_more_than_it_must() {
-    // A parameter whose statement is not one of the kernel is told once, and its uses are many.
+    // A parameter whose statement is not one of the kernel is reported once, and its uses are many.
     let text: String = (0..60_000).map(|k| format!("value_{k} = 1 +;\n")).collect();
     let (mut client, found) = Client::open(&text);
     assert!(!found.is_empty() && found.len() <= 5000, "{}", found.len());

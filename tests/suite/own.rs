@@ -1,5 +1,5 @@
-//! What `pairforge build` writes for an engineer's own design: files by module, projects of vendors' tools, components of other
-//! languages, IP-XACT, the picture of a start.
+//! The output of `pairforge build` for an engineer's own design: files by module, projects of vendors' tools, components of other
+//! languages, IP-XACT, the figure of a start.
 
 use crate::common::command::{check, has};
 use crate::common::{Place, has_verilator};

@@ -146,7 +146,7 @@ fn p2p_and_m2l_on_one_board_take_the_seconds_of_the_simulated_board() {
     assert!(one_by_one > 1.15 * clocks, "{predicted}");
 }
 
-/// What the estimate of the area allows beside network core and link is what is predicted, and that is simulated.
+/// The lanes that the area's estimate allows beside network core and link are those that are predicted, and that is simulated.
 #[test]
 #[ignore = "a proof in depth"]
 fn a_board_that_is_filled_takes_three_tenths_of_a_second_for_a_hundred_thousand_particles() {

@@ -1,5 +1,6 @@
 //! Proofs about the Verilog that `pairforge build` writes: queues, the sequencer and the output stream by induction
-//! (SymbiYosys), and the netlists that synthesis makes of operators against the text (yosys). Each proof is also tried on a broken circuit, where it must fail.
+//! (SymbiYosys), and the netlists that synthesis makes of operators against the text (yosys). Each proof is also tried on a broken circuit,
+//! where it must fail.
 
 use crate::common::Place;
 use flow::tools::{Tool, Tools, YOSYS};
@@ -217,7 +218,7 @@ fn prove_netlists(of: &[&str]) {
     assert_eq!(equal(&place, USUAL, (&text, &other), sub, 8), Some(false), "a wrong netlist is found");
 }
 
-/// What `synth` asks of yosys for an engine with a folded pipeline, which is not what yosys does by itself.
+/// The options that `synth` gives yosys for an engine with a folded pipeline, which yosys does not use by itself.
 #[test]
 fn netlists_of_least_area_equal_their_text() {
     if tools(&[&YOSYS]).is_none() {

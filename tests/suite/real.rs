@@ -1,4 +1,4 @@
-//! The real meaning (RULES N10), as backend `cpu` of `run` gives it: ints and fixeds to the bit, floats and logs in f64.
+//! Real-arithmetic semantics (RULES N10), as backend `cpu` of `run` computes them: ints and fixeds to the bit, floats and logs in f64.
 
 use crate::common::Place;
 use hdl::Format;

@@ -70,7 +70,7 @@ fn flags_come_back_with_their_targets_outputs_and_lines() {
     assert_eq!(stats["raised"][2]["outputs"], serde_json::json!(["b"]));
     // Without the option there is no column.
     assert_eq!(run("").out.lines().next(), Some("a,b"));
-    // An output of that name leaves no room for it.
+    // An output of that name leaves no space for it.
     p.write("own.pg2", "int8 y jpin; int8 flags fout; flags += y;");
     p.write("own.csv", "y\n1\n");
     check_in(&p, "run own.pg2 --i own.csv --j own.csv --flags", 1, &[], &["`flags`", "rename"]);

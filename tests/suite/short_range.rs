@@ -43,7 +43,7 @@ fn cells_give_the_file_of_all_pairs_on_every_backend() {
         assert_eq!(cells["cells"]["images"], 0);
         assert_eq!(cells["utilisation"].is_null(), !entry.clocked);
     }
-    // The real meaning wraps too, and agrees as closely as the formats allow.
+    // The real-arithmetic reference wraps too, and agrees as closely as the formats allow.
     p.run(&format!("{LJ} --backend cpu --cells 0.2273 --periodic 1 -o cpu.csv")).expect(0);
     let column = |name: &str| -> Vec<f64> {
         let text = p.text(name);

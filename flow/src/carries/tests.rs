@@ -73,7 +73,7 @@ fn high() -> Value {
     json!("1")
 }
 
-/// What is taken in, with the same sums and carry for all signals.
+/// The number of tables taken in, with the same sums and carry for all signals.
 fn taken(before: &Value) -> u64 {
     let mut after = before.clone();
     let taken = take_in(&mut after, "top");
@@ -95,7 +95,7 @@ fn a_choice_and_gates_in_front_of_addends_find_room() {
     let cleared = table(0x2222, [net(4), net(5), low(), low()], 12);
     let steps = [[net(6), net(10), low(), high()], [net(11), net(12), low(), high()]];
     assert_eq!(taken(&netlist(&[choice.clone(), masked, cleared], steps, &[])), 3);
-    // What is read elsewhere too stays. Of two choices one finds room: both would need six inputs.
+    // Tables read elsewhere too stay. Of two choices one fits: both would need six inputs.
     let steps = [[net(6), net(10), low(), high()], [net(6), net(7), low(), high()]];
     assert_eq!(taken(&netlist(std::slice::from_ref(&choice), steps, &[10])), 0);
     let other = table(0xcaca, [net(5), net(6), net(7), low()], 11);

@@ -56,7 +56,7 @@ impl Table {
         Table { inputs: nets, values }
     }
 
-    /// What is left where input `k` is `value`; inputs that no longer matter are left out.
+    /// The cofactor where input `k` is `value`; inputs that no longer matter are left out.
     pub(super) fn cofactor(&self, k: usize, value: Bit) -> Table {
         let mut inputs = self.inputs.clone();
         inputs[k] = value;

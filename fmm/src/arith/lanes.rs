@@ -57,7 +57,7 @@ pub fn madd<T: Real, const FMA: bool>(a: T, b: T, c: T) -> T {
 }
 
 /// Defines `$name` as `$body::<FMA>`, or `$body::<T, FMA>`, compiled for AVX-512, for AVX2 and for any machine, chosen when called.
-/// Which of them runs depends on the machine alone, never on the number of threads.
+/// The variant that runs depends on the machine alone, never on the number of threads.
 macro_rules! fastest {
     ($(#[$doc:meta])* $vis:vis fn $name:ident$(<$t:ident>)?($($a:ident: $ty:ty),* $(,)?) = $body:ident) => {
         $(#[$doc])*

@@ -38,7 +38,7 @@ pub trait Vector: Copy {
         // SAFETY: as for this function.
         unsafe { Self::load(std::slice::from_raw_parts(from, Self::LANES)) }
     }
-    /// Writes from a place on, where there must be room.
+    /// Writes from a place on, where there must be space.
     #[inline(always)]
     unsafe fn write(self, to: *mut Self::Item) {
         // SAFETY: as for this function.
@@ -54,7 +54,7 @@ pub trait Vector: Copy {
     unsafe fn div(self, b: Self) -> Self;
     /// `self * b + c`.
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
-    /// What [`inverse_root`](Self::inverse_root) gives for 1: a factor that saves it an instruction.
+    /// The value of [`inverse_root`](Self::inverse_root) for 1: a factor that saves it an instruction.
     const ROOT: f64;
     /// `ROOT / sqrt(self)` to about the precision of the format, for normal numbers; anything for others.
     #[inline(always)]
@@ -62,9 +62,9 @@ pub trait Vector: Copy {
         // SAFETY: as for this function.
         unsafe { self.finish_root(self.begin_root()) }
     }
-    /// What [`inverse_root`](Self::inverse_root) begins with.
+    /// The first half of [`inverse_root`](Self::inverse_root).
     unsafe fn begin_root(self) -> Self;
-    /// What it gives, made of that.
+    /// The second half of [`inverse_root`](Self::inverse_root), from the value of [`begin_root`](Self::begin_root).
     unsafe fn finish_root(self, begun: Self) -> Self;
     /// `self` where `x >= least`, else 0; and in how many lanes it is not.
     unsafe fn where_from(self, x: Self, least: Self) -> (Self, u32);

@@ -25,12 +25,12 @@ impl Set {
     }
 }
 
-/// What the files of a problem hold.
+/// The contents of a problem's files.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Input {
     /// The sources with their first charges, or with charges of 0 where they have none.
     pub particles: Particles,
-    /// What the sources carry, where that is not one charge each; else empty.
+    /// The charges and dipole moments of the sources, where these are not one charge each; else empty.
     pub sets: Vec<Set>,
     /// Where the field is wanted, if not at the sources.
     pub targets: Option<[Vec<f64>; 3]>,
@@ -74,7 +74,7 @@ impl Input {
         Geometry { sources: self.particles.columns(), targets }
     }
 
-    /// What the sources carry, set by set.
+    /// The charges and dipole moments of the sources, set by set.
     pub fn sources(&self) -> Vec<Sources<'_>> {
         match self.sets.is_empty() {
             true => vec![self.particles.q[..].into()],

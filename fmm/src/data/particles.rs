@@ -15,7 +15,7 @@ pub struct Particles {
 /// Coordinates x, y and z of points, all of one length.
 pub type Columns<'a> = [&'a [f64]; 3];
 
-/// What is wrong with a particle file.
+/// The error in a particle file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParticleError {
     /// A mistake in a line of a CSV file, counted from 1.

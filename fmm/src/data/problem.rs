@@ -1,4 +1,4 @@
-//! What an FMM is given: where sources and targets lie, and what the sources carry (RULES H17 to H19).
+//! The input of an FMM: the positions of sources and targets, and the charges and moments of the sources (RULES H17 to H19).
 
 use super::particles::Columns;
 
@@ -16,8 +16,8 @@ impl<'a, C: AsRef<[f64]> + ?Sized, const D: usize> From<[&'a C; D]> for Geometry
     }
 }
 
-/// What the sources carry in one run, in the order of the input: charges, dipole moments in units of charge times length, or
-/// both.
+/// The charges and moments of the sources in one run, in the order of the input: charges, dipole moments in units of charge times
+/// length, or both.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
     pub charges: Option<&'a [f64]>,

@@ -197,7 +197,7 @@ pub fn generate(n: usize, distribution: Distribution, charge: Charge, seed: u64)
 /// Particles that a thread draws at a time.
 const BLOCK: usize = 1 << 13;
 
-/// Those of the same particles that lie in a range.
+/// The particles of [`generate`] that lie in a range.
 pub fn generate_part(
     n: usize,
     range: Range<usize>,

@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn pairs_across_cells_are_found() {
-        // Clouds about corners of cells of every size, as wide as the distance asked for, and twins. Few of them are looked
+        // Clouds about corners of cells of every size, as wide as the distance asked for, and coincident ones. Few of them are looked
         // at pair by pair, many in clusters.
         for (n, wide) in [(150, 1.5e-6), (300, 1.5e-6), (2000, 1.5e-6), (2000, 3e-7), (1500, 1e-8)] {
             let cloud = generate(n, Distribution::Uniform, Charge::Random, 3);

@@ -55,7 +55,7 @@ pub fn draw(n: usize, k: usize, random: &mut Random) -> Vec<usize> {
     all
 }
 
-/// What is right at some targets: by direct summation, or by Ewald sums with periodic boundaries.
+/// Reference values at some targets: by direct summation, or by Ewald sums with periodic boundaries.
 pub fn reference(particles: &Particles, targets: &[usize], eps: f64, periodic: Option<&Periodic>) -> Vec<Force> {
     match periodic {
         None => summation::reference(particles, targets, eps),
@@ -103,7 +103,7 @@ pub fn of_hessians(hessian: &[Vec<f64>; 6], targets: &[usize], reference: &[[f64
     relative_l2(&targets.iter().zip(reference).map(both).collect::<Vec<_>>())
 }
 
-/// What errors of gradients are relative to where the gradients vanish: the potential over the edge of the box.
+/// The unit of errors of gradients where the gradients vanish: the potential over the edge of the box.
 pub fn in_place_of_gradients(reference: &[Force], edge: f64) -> Option<f64> {
     let gradients: Vec<f64> = reference.iter().flat_map(|f| f[1..].to_vec()).collect();
     let potentials: Vec<f64> = reference.iter().map(|f| f[0]).collect();
@@ -154,7 +154,7 @@ pub fn compare(field: &Field, targets: &[usize], reference: &[Force], edge: f64)
 fn parts_of_own(both: &[(Vec<f64>, Vec<f64>)]) -> Vec<f64> {
     let norms: Vec<(f64, f64)> =
         both.iter().map(|(found, wanted)| norms(found, wanted, largest(found, wanted))).collect();
-    // Where nothing is the truth, an error is not a part of it, unless it is so everywhere.
+    // Where the reference is 0, an error has no relative size, unless it is so everywhere.
     let is_nothing = norms.iter().all(|norms| is_beside_nothing(*norms));
     let has_part = |norms: &&(f64, f64)| is_nothing || !is_beside_nothing(**norms);
     norms.iter().filter(has_part).map(|(off, size)| ratio(*off, *size)).collect()
@@ -192,13 +192,13 @@ pub fn lengths(field: &Field, unit: f64) -> Vec<f64> {
     (0..field.potential.len()).into_par_iter().map(length).collect()
 }
 
-/// That of its error at some targets, given what is right there.
+/// The length of a field's error at some targets, given the reference there.
 pub fn lengths_off(field: &Field, targets: &[usize], reference: &[Force], unit: f64) -> Vec<f64> {
     let right = |f: &Force| if field.gradient.is_some() { [f[1], f[2], f[3]] } else { [f[0], 0.0, 0.0] };
     targets.iter().zip(reference).map(|(t, f)| apart(&vector(field, *t), &right(f), unit)).collect()
 }
 
-/// That of the difference of two fields at every target.
+/// The length of the difference of two fields at every target.
 pub fn lengths_between(one: &Field, other: &Field, unit: f64) -> Vec<f64> {
     let length = |k: usize| apart(&vector(one, k), &vector(other, k), unit);
     (0..one.potential.len()).into_par_iter().map(length).collect()
@@ -248,12 +248,12 @@ fn norms_of_all(both: &[(Vec<f64>, Vec<f64>)]) -> (f64, f64) {
     (sum(|n| n.0), sum(|n| n.1))
 }
 
-/// Whether there is an error of a truth that is nothing, or so small beside it that f64 does not hold the quotient.
+/// Whether there is an error where the reference is 0, or so small beside the error that f64 does not hold the quotient.
 pub fn is_beside_nothing((off, size): (f64, f64)) -> bool {
     off != 0.0 && !(off / size).is_finite()
 }
 
-/// 0 where there is no error, even of nothing. Beside a truth that is nothing, an error is all of what was found.
+/// 0 where there is no error, even where the reference is 0. 1 where there is an error [beside nothing](is_beside_nothing).
 pub fn ratio(off: f64, size: f64) -> f64 {
     match () {
         _ if off == 0.0 => 0.0,

@@ -91,7 +91,7 @@ struct Ewald<'a> {
     x: [Vec<f64>; 3],
     q: Vec<f64>,
     p: [Vec<f64>; 3],
-    /// What is taken from coordinates.
+    /// The origin subtracted from coordinates.
     origin: [f64; 3],
     shift: i32,
     charge: i32,
@@ -171,7 +171,7 @@ impl<'a> Ewald<'a> {
         })
     }
 
-    /// What source `j` carries, lengths in units of L.
+    /// The charge and moment of source `j`, lengths in units of L.
     #[inline(always)]
     fn source<const ALL: bool>(&self, j: usize) -> Source {
         let p = if ALL { [0, 1, 2].map(|a| self.p[a][j] * self.inverse) } else { [0.0; 3] };

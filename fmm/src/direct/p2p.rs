@@ -54,7 +54,7 @@ fn is_f64<T: Real>() -> bool {
     size_of::<T>() == 8
 }
 
-/// What P2P needs besides the tree.
+/// The inputs of P2P besides the tree.
 pub struct Near<'a> {
     pub tree: &'a Tree,
     pub lists: &'a Lists,
@@ -82,7 +82,7 @@ impl Out<'_> {
     }
 }
 
-/// What was computed in wider arithmetic for one set of charges.
+/// The work done in wider arithmetic for one set of charges.
 #[derive(Clone, Debug, Default)]
 pub struct Again {
     /// Targets that were computed again.
@@ -107,7 +107,7 @@ pub fn suit_f32(charges: &Charges) -> bool {
     charges.least >= Limits::of::<f32>().charge
 }
 
-/// Room for the sums of one leaf.
+/// Scratch memory for the sums of one leaf.
 #[derive(Default)]
 struct Scratch<T> {
     sources: Sources<T>,
@@ -135,7 +135,7 @@ struct Setting<'s, T> {
     others: Vec<usize>,
 }
 
-/// What is left to wider arithmetic: targets of the sets that were summed, and the sets that were not.
+/// The remainder for wider arithmetic: targets of the sets that were summed, and the sets that were not.
 struct Rest<'s> {
     targets: Vec<usize>,
     summed: Cow<'s, [usize]>,
@@ -271,7 +271,7 @@ impl<'a> Near<'a> {
         Rest { targets, summed: setting.held, others: setting.others, pairs }
     }
 
-    /// Of targets and how many sources were left out at each: those with others than their twins among these, and how many
+    /// Of targets and how many sources were left out at each: those with other sources than coincident ones among these, and how many
     /// others there are.
     fn too_close(&self, close: impl Iterator<Item = (usize, u32)>) -> (Vec<usize>, u64) {
         let (mut targets, mut pairs) = (Vec::new(), 0);
@@ -373,8 +373,8 @@ impl<'a> Near<'a> {
 }
 
 impl Rest<'_> {
-    /// What is to be computed again of a part: the targets that are left of sets that were summed, and all of those that were
-    /// not.
+    /// The parts of a part that are to be computed again: the targets that are left of sets that were summed, and all of those that
+    /// were not.
     fn parts<'p>(&'p self, part: &Part<'p>) -> impl Iterator<Item = Part<'p>> {
         let summed = Part { leaf: part.leaf, targets: &self.targets, sets: &self.summed };
         let others = Part { leaf: part.leaf, targets: part.targets, sets: &self.others };

@@ -21,7 +21,7 @@ const LANES: usize = 8;
 pub const LEAST: f64 = 1e-60;
 const LEAST_SQUARE: f64 = LEAST * LEAST;
 
-/// What is summed directly.
+/// A problem to sum directly.
 #[derive(Clone, Copy)]
 pub struct Direct<'a> {
     pub geometry: Geometry<'a>,

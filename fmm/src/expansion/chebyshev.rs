@@ -34,7 +34,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use tables::{Between, Table};
 
-/// What leaves a function as it is.
+/// The symmetries of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Symmetry {
     None,
@@ -50,12 +50,12 @@ pub trait Function: Send + Sync {
     /// gradient, those are 0.
     fn values(&self, d: &[[f64; 3]], out: &mut [[f64; 4]]);
 
-    /// What charges together give at a target that is at `d` from them, axis by axis.
+    /// The potential and gradient of several charges at a target at `d` from them, axis by axis.
     fn sum(&self, d: &[Vec<f64>; 3], charges: &[f64]) -> [f64; 4] {
         sum_of_values(|d, out| self.values(d, out), d, charges)
     }
 
-    /// What the potential does not change with.
+    /// The symmetry of the potential.
     fn symmetry(&self) -> Symmetry {
         Symmetry::None
     }

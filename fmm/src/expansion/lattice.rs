@@ -1,6 +1,6 @@
 //! All images of the root cell that are not near it, as one operator from its multipole to its local expansion (RULES H16).
 //!
-//! What the images of a unit charge at the centre give about the centre is
+//! The field of the images of a unit charge at the centre, about the centre, is
 //! `sum of S_nm R_nm(x)`, and along three axes `2 pi / 3 |x|^2` more for the uniform background. S_nm is the sum of the
 //! irregular harmonics I_nm over all lattice points that are not near. With the theta function of the lattice and its
 //! transformation t -> 1/t, a sum over a lattice of d axes becomes one that falls like exp(-pi n^2) (Epstein, Math. Ann. 56,

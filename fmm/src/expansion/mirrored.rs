@@ -68,7 +68,7 @@ struct Block<'a, T> {
     l: &'a mut [T],
 }
 
-/// Room for one block, used again for the next.
+/// Scratch memory for one block, used again for the next.
 #[derive(Default)]
 struct Room<T> {
     sources: Sources<T>,

@@ -42,7 +42,7 @@ pub struct Solid<T> {
     harmonics: [Harmonics<T>; 2],
     local_slopes: [Vec<Product<T>>; 3],
     multipole_slopes: [Vec<Product<T>>; 3],
-    /// What second derivatives of multipoles need.
+    /// Tables for second derivatives of multipoles.
     upper: OnceLock<derivatives::Upper<T>>,
     shifts: Shifts<T>,
     /// The tables of M2L.

@@ -37,7 +37,7 @@ pub struct Parts {
     pub rounding: f64,
     /// Error that the grid of the coordinates adds which a kernel of P2P is given, whatever its formats.
     pub grid: f64,
-    /// What the formats of P2P add, and those of M2L (of the whole far field, where it is native).
+    /// The errors that the formats of P2P add, and those of M2L (of the whole far field, where it is native).
     pub p2p: f64,
     pub m2l: f64,
     /// The largest of these; none where there is no error.
@@ -95,7 +95,7 @@ pub struct Run<'a> {
     pub p2p: Option<&'a dyn Kernel>,
 }
 
-/// What was found at some targets, and what is right there.
+/// The results at some targets, and their reference.
 pub struct Seen<'a> {
     pub field: &'a Field,
     pub targets: &'a [usize],

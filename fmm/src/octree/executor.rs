@@ -23,7 +23,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Those of the far field in the order of the algorithm.
+    /// The stages of the far field in the order of the algorithm.
     pub const FAR: [Stage; 7] = [Stage::P2m, Stage::M2m, Stage::M2l, Stage::P2l, Stage::L2l, Stage::L2p, Stage::M2p];
 
     /// As the papers have it.
@@ -96,14 +96,14 @@ pub trait Parts {
     /// Of each number the largest of all parts, which have as many.
     fn largest(&self, own: Vec<f64>) -> Result<Vec<f64>, FmmError>;
 
-    /// What this part found, if no part failed; else the failure of one.
+    /// Returns the work of this part, if no part failed; else the failure of one.
     fn agree(&self, own: Result<Vec<Work>, FmmError>) -> Result<Vec<Work>, FmmError>;
 }
 
 /// The only part of a problem.
-pub struct Whole;
+pub struct SinglePart;
 
-impl Parts for Whole {
+impl Parts for SinglePart {
     fn largest(&self, own: Vec<f64>) -> Result<Vec<f64>, FmmError> {
         Ok(own)
     }
@@ -113,7 +113,7 @@ impl Parts for Whole {
     }
 }
 
-/// What the stages of a run work on.
+/// The data that the stages of a run work on.
 pub struct State<'a> {
     pub plan: &'a Plan,
     pub charges: &'a Charges,
@@ -125,7 +125,7 @@ pub struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    /// Nothing computed yet; room for the far field in f32 or f64.
+    /// Nothing computed yet; memory for the far field in f32 or f64.
     pub fn new(plan: &'a Plan, charges: &'a Charges, is_f32: bool) -> State<'a> {
         let cells = plan.tree.cells.len();
         let expansions = match is_f32 {
@@ -135,7 +135,7 @@ impl<'a> State<'a> {
         State { plan, charges, expansions, force: vec![[0.0; 4]; plan.tree.targets().len()], hessian: Vec::new() }
     }
 
-    /// The same without room for the far field.
+    /// The same without memory for the far field.
     pub fn near(plan: &'a Plan, charges: &'a Charges) -> State<'a> {
         let expansions = Expansions::F64(Coefficients { m: Vec::new(), l: Vec::new() });
         State { plan, charges, expansions, force: vec![[0.0; 4]; plan.tree.targets().len()], hessian: Vec::new() }
@@ -196,7 +196,7 @@ pub fn flag_names(bits: u8) -> Vec<&'static str> {
     FLAGS.iter().enumerate().filter(|(k, _)| bits >> k & 1 == 1).map(|(_, name)| *name).collect()
 }
 
-/// What one stage did.
+/// The work done by one stage.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
     pub streamed: u64,
@@ -226,7 +226,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// What a stage did for all sets of charges.
+    /// The work of a stage, summed over all sets of charges.
     pub fn sum(all: Vec<Work>) -> Work {
         let mut sum = Work::default();
         for work in all {

@@ -47,7 +47,7 @@ impl State<'_> {
         columns
     }
 
-    /// What is among the other sums, at every target.
+    /// Writes the sums that f64 holds, at every target.
     fn fill<'c, P: Place + 'c>(&self, force: [&mut [P]; 4], hessian: impl Iterator<Item = &'c mut [P]>) {
         let (plan, units) = (self.plan, Units::of(self));
         let columns = force.map(|c| c.par_chunks_mut(CHUNK));
@@ -163,7 +163,7 @@ pub fn beyond(columns: &[&[f64]]) -> Option<(usize, usize)> {
     })
 }
 
-/// What to say of it.
+/// The error for a result beyond the range of f64.
 pub fn is_beyond(column: usize, k: usize) -> FmmError {
     let name = match column {
         0 => "potential",

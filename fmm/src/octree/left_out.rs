@@ -12,7 +12,7 @@ use crate::tree::lists::{is_near, reach};
 const PAIRS: usize = 1 << 22;
 const SEEN: usize = 64;
 
-/// The part of the results from which on it is told.
+/// The part of the results from which on it is reported.
 const TOLD: f64 = 1e-4;
 
 /// By how many periods sources that are to act are moved: with periodic boundaries near images alone.

@@ -50,7 +50,7 @@ pub fn run(stage: Stage, states: &mut [State]) -> Vec<Work> {
     states.iter_mut().map(one).collect()
 }
 
-/// What belongs to M2L and is the CPU's whoever runs that: the images of the root that are not near it, with periodic boundaries.
+/// The part of M2L that stays on the CPU whoever runs M2L: the images of the root that are not near it, with periodic boundaries.
 pub(super) fn far_images(state: &mut State) {
     let State { plan, charges, expansions, .. } = state;
     match expansions {
@@ -89,7 +89,7 @@ pub(super) fn p2p(states: &mut [State], precision: Precision) -> Vec<Work> {
     work
 }
 
-/// P2P in native code as an executor: in a precision of its own, or in that of the plan, as a card has it.
+/// P2P in native code as an executor: in a precision of its own, or in that of the plan, as a GPU has it.
 pub(super) struct NativeP2p(pub Option<Precision>);
 
 impl Executor for NativeP2p {
@@ -123,7 +123,7 @@ struct FarField<'a, T: Real> {
     operators: &'a dyn Expansion<T>,
 }
 
-/// Room of one thread.
+/// Scratch memory of one thread.
 #[derive(Default)]
 struct Room<T> {
     particles: Gathered<T>,

@@ -1,4 +1,4 @@
-//! What an FMM is planned with, and what input it refuses.
+//! The options of an FMM plan, and the checks of options and input.
 
 use crate::arith::scale::{exponent, ldexp};
 use crate::data::particles::Columns;
@@ -32,7 +32,7 @@ pub enum Coincident {
     Exclude,
 }
 
-/// What a plan is made with.
+/// The options of a plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FmmOptions {
     /// Order P, 1 to that of [`Basis::max_order`].
@@ -217,11 +217,11 @@ pub(super) fn check_run(
         hessian: out.iter().any(|out| out.hessian.is_some()),
     };
     check_executors(&plan.options, wanted, executors)?;
-    out.iter().try_for_each(|out| check_room(plan, out))?;
+    out.iter().try_for_each(|out| check_capacity(plan, out))?;
     sources.iter().try_for_each(|sources| check_charges(plan, sources))
 }
 
-/// What native code alone computes.
+/// The results and inputs that native code alone supports.
 #[derive(Clone, Copy)]
 pub struct Wanted {
     pub dipoles: bool,
@@ -248,7 +248,7 @@ pub fn check_executors(options: &FmmOptions, wanted: Wanted, executors: &[&mut d
     Ok(())
 }
 
-fn check_room(plan: &Plan, out: &Outputs) -> Result<(), FmmError> {
+fn check_capacity(plan: &Plan, out: &Outputs) -> Result<(), FmmError> {
     let columns = [&out.potential[..], &*out.gradient[0], &*out.gradient[1], &*out.gradient[2]];
     let lengths = columns.into_iter().chain(out.hessian.iter().flatten().map(|h| &**h)).map(<[f64]>::len);
     let n = plan.tree.targets().len();

@@ -4,7 +4,7 @@ use super::FmmError;
 use super::stats::Waited;
 use std::time::Instant;
 
-/// What both gave, and how long one waited for the other.
+/// The results of both, and how long one waited for the other.
 pub struct Both<F, N> {
     pub far: F,
     pub near: N,

@@ -1,4 +1,4 @@
-//! What a run reports: interactions by the lists, and the numbers of its stages.
+//! The report of a run: interactions by the lists, and the numbers of its stages.
 
 use super::Plan;
 use super::executor::{CPU, Words, Work, flag_names};

@@ -1,11 +1,11 @@
-//! Rounding of the terms of a kernel's near field to the steps of its outputs, however small the terms are (RULES H14): how it compares with
-//! the results of a run.
+//! Rounding of the terms of a kernel's near field to the steps of its outputs, however small the terms are (RULES H14): how it compares
+//! with the results of a run.
 
 use super::executor::State;
 use super::kernel::KernelError;
 use super::stats::RoundedTerms;
 
-/// The parts of the results from which on what is lost is told, and refused.
+/// The parts of the results from which on the loss is reported, and refused.
 pub const TOLD: f64 = 1e-4;
 pub const REFUSED: f64 = 1e-2;
 
@@ -61,7 +61,7 @@ impl Rounding {
     }
 
     /// Statistics of it where it matters; an error if the results are not worth giving.
-    pub fn told(&self) -> Result<Option<RoundedTerms>, KernelError> {
+    pub fn assessed(&self) -> Result<Option<RoundedTerms>, KernelError> {
         let part = |k: usize| match self.off[k] {
             0.0 => 0.0,
             off => (off / self.size[k].max(off)).min(1.0),

@@ -1,4 +1,4 @@
-//! What an FMM run reports: the keys of `pairforge fmm --json` (docs/reference/json.md).
+//! The report of an FMM run: the keys of `pairforge fmm --json` (docs/reference/json.md).
 
 use super::Coincident;
 use super::budget::Budget;
@@ -62,9 +62,9 @@ pub struct Waited {
     pub device: f64,
 }
 
-/// Where a card ran all stages: seconds of sending particles, of all stages on the card, and of fetching results.
+/// Where a GPU ran all stages: seconds of sending particles, of all stages on the GPU, and of fetching results.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct OnCard {
+pub struct OnGpu {
     pub sent: f64,
     pub computed: f64,
     pub fetched: f64,
@@ -89,7 +89,7 @@ pub enum LeafBy {
     MeasuredCosts,
 }
 
-/// What errors are measured by.
+/// The reference by which errors are measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reference {
@@ -181,7 +181,7 @@ pub struct Stats {
     pub levels: usize,
     pub seconds: Seconds,
     pub waited: Option<Waited>,
-    pub on_card: Option<OnCard>,
+    pub on_card: Option<OnGpu>,
     pub pairs: Pairs,
     /// Pairs that went through the kernels; for M2L masked near pairs are included.
     pub streamed: PerKernel<u64>,
@@ -217,7 +217,7 @@ pub struct Stats {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_errors: Vec<Errors>,
     pub budget: Option<Budget>,
-    /// Why a card left all stages but P2P to the CPU, where it was not asked to.
+    /// Why a GPU left all stages but P2P to the CPU, where it was not asked to.
     #[serde(skip)]
     pub left_to_cpu: Option<String>,
     /// Whether P2P gave a gradient.

@@ -32,7 +32,7 @@ const LEAST_F32: f64 = 4e-6;
 /// The opening angle where the usual one does not reach a wanted error: cells are near up to 3 apart.
 pub const SMALL_THETA: f64 = 1.0 / 3.0;
 
-/// What is to be computed.
+/// The problem to compute.
 pub struct Problem<'a> {
     pub geometry: Geometry<'a>,
     /// Charges and moments of the sources, set by set. The wanted error is that of each.
@@ -50,7 +50,7 @@ pub struct Problem<'a> {
     pub costs: &'a Costs,
 }
 
-/// What may be changed where a wanted error asks for it.
+/// The options that may be changed where a wanted error asks for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Free {
     pub theta: bool,
@@ -82,7 +82,7 @@ pub fn start(options: &FmmOptions, wanted: f64) -> FmmOptions {
     FmmOptions { order: guess(wanted, options.max_order()), ..options.clone() }
 }
 
-/// Who makes the runs that a search asks for.
+/// The executor of the runs that a search asks for.
 pub trait Runner {
     /// Takes other options, with which cells are others.
     fn plan(&mut self, options: &FmmOptions) -> Result<(), FmmError>;
@@ -100,7 +100,7 @@ pub trait Runner {
     fn arithmetic(&self) -> Arithmetic;
 }
 
-/// What a search has found: options that keep a wanted error, with their results.
+/// The result of a search: options that keep a wanted error, with their results.
 pub struct Found {
     pub options: FmmOptions,
     pub solution: Solutions,
@@ -108,14 +108,14 @@ pub struct Found {
 }
 
 /// One process that runs everything.
-struct Alone<'a, 'e, 'p> {
+struct SingleProcess<'a, 'e, 'p> {
     problem: &'a Problem<'a>,
     plan: Plan,
     executors: &'a mut [&'e mut dyn Executor],
     progress: &'a mut Progress<'p>,
 }
 
-impl Runner for Alone<'_, '_, '_> {
+impl Runner for SingleProcess<'_, '_, '_> {
     fn plan(&mut self, options: &FmmOptions) -> Result<(), FmmError> {
         self.plan = Plan::for_kernel(self.problem.geometry, options, self.problem.p2p)?;
         Ok(())
@@ -153,7 +153,7 @@ pub fn within(
 ) -> Result<Tuned, FmmError> {
     check_executors(options, problem.wanted(), executors)?;
     let plan = Plan::for_kernel(problem.geometry, options, problem.p2p)?;
-    let mut alone = Alone { problem, plan, executors, progress };
+    let mut alone = SingleProcess { problem, plan, executors, progress };
     let Found { options, solution, errors } = search(wanted, problem, options, &mut alone)?;
     let mut plan = alone.plan;
     plan.set_order(options.order, options.lower_beyond);
@@ -198,7 +198,7 @@ fn softened(options: &FmmOptions, order: usize) -> FmmOptions {
     FmmOptions { order: order.min(softened.max_order()), ..softened }
 }
 
-/// Those who judge each set of charges, by the same targets to begin with.
+/// The judges of each set of charges, by the same targets to begin with.
 fn judges(problem: &Problem, options: &FmmOptions, runner: &mut dyn Runner) -> Result<Vec<Judge>, FmmError> {
     let (n, seed) = (problem.targets(), problem.seed);
     let targets = match problem.is_promise {

@@ -8,7 +8,7 @@ use crate::arith::vector::{Elementary, Isa, vectorised};
 use crate::arith::wide::Wide;
 use crate::parallel::prelude::*;
 
-/// What is summed directly.
+/// A problem to sum directly.
 #[derive(Clone, Copy)]
 pub struct Direct<'a> {
     pub kernel: Kernel,

@@ -25,7 +25,7 @@ impl Errors {
     }
 }
 
-/// What is right at some targets.
+/// Reference values at some targets.
 pub struct Reference {
     kernel: Kernel,
     targets: Vec<usize>,
@@ -104,7 +104,7 @@ impl Norms {
             (off, length(&mut w.iter().copied(), unit))
         };
         let norms: Vec<(f64, f64)> = both.iter().map(one).collect();
-        // Where nothing is the truth, an error is not a part of it, unless it is so everywhere.
+        // Where the reference is 0, an error has no relative size, unless it is so everywhere.
         let is_nothing = norms.iter().all(|norms| is_beside_nothing(*norms));
         let has_part = |norms: &&(f64, f64)| is_nothing || !is_beside_nothing(**norms);
         let mut each: Vec<f64> = norms.iter().filter(has_part).map(|(off, size)| ratio(*off, *size)).collect();

@@ -1,4 +1,4 @@
-//! Which boxes interact, and how: connectivity by the theta-criterion (section 2 of the paper).
+//! The interactions of boxes: connectivity by the theta-criterion (section 2 of the paper).
 //!
 //! Two boxes of one level with radii R >= r and centres at distance d are well separated where R + theta r <= theta d. Every
 //! box is strongly coupled to itself. Of the children of two strongly coupled boxes, those that are well separated interact by
@@ -6,8 +6,8 @@
 //! (the sources of the larger box go to the local expansion of the smaller one, whose multipole expansion is evaluated at the
 //! targets of the larger one), and the others by P2P.
 //!
-//! Boxes whose points all lie at one and the same place do not interact (docs/method/two-dimensions.md), and boxes too close for powers of their distance to
-//! be held interact by P2P.
+//! Boxes whose points all lie at one and the same place do not interact (docs/method/two-dimensions.md), and boxes too close for powers of
+//! their distance to be held interact by P2P.
 
 use super::mesh::{LEAST, Mesh, first, length};
 use crate::parallel::prelude::*;
@@ -21,7 +21,7 @@ pub struct Flat {
     pub boxes: Vec<u32>,
 }
 
-/// What acts on each box. Lists are directed: box a is in the list of b, and b in that of a. Where targets are not the
+/// The boxes that act on each box. Lists are directed: box a is in the list of b, and b in that of a. Where targets are not the
 /// sources, boxes without sources are in no list, and boxes without targets have empty ones.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Lists {
@@ -114,7 +114,7 @@ impl Lists {
     }
 }
 
-/// What decides on the coupling of boxes.
+/// The criterion of the coupling of boxes.
 struct Couple<'a> {
     mesh: &'a Mesh,
     theta: f64,

@@ -1,7 +1,7 @@
 //! The pyramid of boxes: every box of a level is split twice at medians, so that the four boxes have nearly the same number of
 //! points (section 2 of the paper).
 //!
-//! Which points a box has follows from this rule alone, not from the algorithm that finds them. The points of a box are the
+//! The points of a box follow from this rule alone, not from the algorithm that finds them. The points of a box are the
 //! sources and the targets in it, in the order of the input, sources first. A split is along x if the smallest rectangle about
 //! the points is at least as wide as high, else along y. Of n points the n / 2 (rounded down) lowest go to the first half,
 //! where of equal coordinates the one earlier in the order is lower. Each half is then split in the same way, so that children

@@ -1,8 +1,8 @@
 //! P2P of `log` where points are sources and targets: each pair of points is computed once (section 4 of the paper). Both directions share
 //! the logarithm, so that this is faster than directed pairs. It is not for `harmonic`.
 //!
-//! A box takes those of its near boxes that come later. What its points give to theirs is written apart for each of these boxes, and each box
-//! then adds what earlier ones have left for it, in their order. So sums do not depend on the number of threads.
+//! A box takes those of its near boxes that come later. What its points give to theirs is written apart for each of these boxes, and each
+//! box then adds what earlier ones have left for it, in their order. So sums do not depend on the number of threads.
 
 use super::Plan;
 use super::lists::Flat;
@@ -54,8 +54,8 @@ pub(super) fn is_later(plan: &Plan, k: usize, b: u32) -> bool {
 }
 
 vectorised! {
-    /// Adds to the sums of a room, whose points have their strengths, what the sources in `ranges` give, and to `left` what the room gives to
-    /// these: its columns are those of the sums.
+    /// Adds the field of the sources in `ranges` to the sums of a block of points with strengths, and to `left` the field of the block's
+    /// points at the sources: its columns are those of the sums.
     pub(super) fn add_mutual<T>(
         sources: Sources<T>,
         ranges: &[Range<usize>],

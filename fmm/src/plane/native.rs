@@ -66,7 +66,7 @@ impl Part<'_> {
         }
     }
 
-    /// Adds the sums of a room, its vector times a factor, to the targets in `range`.
+    /// Adds the sums of a block of points, its vector times a factor, to the targets in `range`.
     fn add(&mut self, range: Range<usize>, room: &Room, factor: f64) {
         for (k, (column, sums)) in self.columns.iter_mut().zip(&room.sums).enumerate() {
             let factor = if k < 2 { factor } else { 1.0 };
@@ -78,13 +78,13 @@ impl Part<'_> {
     }
 }
 
-/// What the stages of the far field have in common.
+/// The inputs that the stages of the far field have in common.
 struct Far<'a> {
     plan: &'a Plan,
     strengths: &'a super::Scaled,
 }
 
-/// What a thread works in.
+/// The scratch memory of a thread.
 #[derive(Default)]
 struct Scratch {
     room: Room,
@@ -121,7 +121,7 @@ impl Far<'_> {
         place.unit.ln() + self.plan.mesh.frame.log_unit()
     }
 
-    /// Brings the sources of a finest box to a room, relative to a box, with their strengths for P2M (`sign` -1) or P2L (1).
+    /// Brings the sources of a finest box to a block of points, relative to a box, with their strengths for P2M (`sign` -1) or P2L (1).
     fn carry(&self, finest: usize, place: &Place, sign: f64, room: &mut Room) {
         let (sources, q) = (&self.plan.mesh.sources, self.strengths);
         let range = sources.range(finest);
@@ -181,7 +181,7 @@ impl Far<'_> {
         });
     }
 
-    /// What derivatives are multiplied with, in units of a box.
+    /// The factor of derivatives, in units of a box.
     fn slope(&self, place: &Place) -> f64 {
         if self.plan.options.kernel == Kernel::Log { 1.0 / place.unit } else { 1.0 }
     }
@@ -371,7 +371,7 @@ impl<'a> Near<'a> {
         Near { setting, sources, is_apart: plan.mesh.is_apart(), isa: Isa::best() }
     }
 
-    /// Brings to the sums of a room what the sources in `ranges` give at some points.
+    /// Adds the field of the sources in `ranges` to the sums of a block of points.
     pub fn at(&self, [x, y]: [&[f64]; 2], ranges: &[Range<usize>], room: &mut Room) {
         room.place(x, y, &Place { centre: [0.0; 2], unit: 1.0 });
         room.clear_sums();
@@ -397,7 +397,7 @@ impl<'a> Near<'a> {
     }
 }
 
-/// What a thread works in, for P2P.
+/// The scratch memory of a thread, for P2P.
 #[derive(Default)]
 struct NearScratch {
     room: Room,
@@ -475,7 +475,7 @@ fn mutual(plan: &Plan, near: &Near, left: &Left, sums: &mut super::Sums) {
     });
 }
 
-/// What targets in tiny boxes get from sources in such boxes.
+/// The contributions to targets in tiny boxes of the sources in such boxes.
 pub fn far_beyond(plan: &Plan, strengths: &super::Scaled) -> Vec<(usize, [Wide; 3])> {
     let (mesh, lists) = (&plan.mesh, &plan.lists);
     let Some(exact) = &mesh.exact else { return Vec::new() };

@@ -46,7 +46,7 @@ unsafe fn add_near_in<V: Elementary>(
     }
 }
 
-/// What is computed of a pair: `harmonic` with real and with complex strengths, `log`.
+/// The kind of a pair's interaction: `harmonic` with real and with complex strengths, `log`.
 const REAL: u8 = 0;
 const COMPLEX: u8 = 1;
 const LOG: u8 = 2;

@@ -1,4 +1,4 @@
-//! What an FMM in two dimensions is planned with, and what it refuses.
+//! The options of an FMM in two dimensions, and their checks.
 
 use super::{Columns, Geometry, Strengths};
 use crate::arith::scale::{exponent, ldexp};
@@ -6,7 +6,7 @@ use crate::octree::field::beyond;
 use crate::octree::{FmmError, MOST_PARTICLES, Precision};
 use crate::parallel::prelude::*;
 
-/// What acts between two points z_i (target) and z_j (source) of the complex plane.
+/// The interaction of two points z_i (target) and z_j (source) of the complex plane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Kernel {
     /// Gamma_j / (z_j - z_i), with complex strengths: equation (5.1) of the paper.
@@ -32,7 +32,7 @@ pub const MOST_ORDER: usize = 60;
 /// The range of theta: below it, nearly all pairs of boxes are near; above it, expansions hardly converge.
 const THETA: std::ops::RangeInclusive<f64> = 0.05..=0.95;
 
-/// What a plan is made with.
+/// The options of a plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
     pub kernel: Kernel,

@@ -20,17 +20,17 @@ pub struct Plan {
     pub mesh: Mesh,
     pub lists: Lists,
     pub pairs: Pairs,
-    /// Those of the mesh and of the lists.
+    /// The seconds of the mesh and of the lists.
     pub seconds: Seconds,
 }
 
-/// What a run gives.
+/// The result of a run.
 pub struct Solution {
     pub field: Field,
     pub seconds: Seconds,
     /// Where P2P ran beside the other stages.
     pub waited: Option<Waited>,
-    /// What executors did.
+    /// The work of executors.
     pub work: Vec<(Stage, Work)>,
 }
 

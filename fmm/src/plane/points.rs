@@ -28,11 +28,11 @@ pub struct Room {
     pub y: Vec<f64>,
     pub re: Vec<f64>,
     pub im: Vec<f64>,
-    /// What is summed at them.
+    /// The sums at these points.
     pub sums: [Vec<f64>; 3],
 }
 
-/// What becomes of points and expansions.
+/// The parameters of operators on points and expansions.
 #[derive(Clone, Copy)]
 pub(super) struct Setting {
     pub kernel: Kernel,
@@ -75,22 +75,22 @@ impl Room {
 }
 
 vectorised! {
-    /// Adds the multipole expansion of the points of a room. Strengths of `harmonic` are -Gamma / u.
+    /// Adds the multipole expansion of the points of a block. Strengths of `harmonic` are -Gamma / u.
     pub(super) fn to_multipole<T>(room: [&[T]; 4], setting: Setting, out: &mut [T]) = to_multipole_in
 }
 
 vectorised! {
-    /// Adds the local expansion of far points of a room. Strengths of `harmonic` are Gamma / u.
+    /// Adds the local expansion of far points of a block. Strengths of `harmonic` are Gamma / u.
     pub(super) fn to_local<T>(room: [&[T]; 4], setting: Setting, log_u: T, out: &mut [T]) = to_local_in
 }
 
 vectorised! {
-    /// Adds what a local expansion gives at the points of a room; derivatives with respect to u z.
+    /// Adds the values of a local expansion at the points of a block; derivatives with respect to u z.
     pub(super) fn from_local<T>(expansion: &[T], setting: Setting, room: [&[T]; 2], sums: [&mut [T]; 3]) = from_local_in
 }
 
 vectorised! {
-    /// Adds what a multipole expansion gives at far points of a room.
+    /// Adds the values of a multipole expansion at far points of a block.
     pub(super) fn from_multipole<T>(expansion: &[T], setting: Setting, log_u: T, room: [&[T]; 2], sums: [&mut [T]; 3])
         = from_multipole_in
 }
@@ -206,7 +206,7 @@ unsafe fn to_local_in<V: Elementary>(
     }
 }
 
-/// What is known at two vectors of points while an expansion is evaluated: its value and its derivative.
+/// Evaluates an expansion at two vectors of points: its value and its derivative.
 #[inline(always)]
 unsafe fn horner<V: Vector>(
     coefficients: impl Iterator<Item = [V::Item; 2]>,

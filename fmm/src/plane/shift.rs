@@ -13,7 +13,7 @@ use crate::arith::vector::{Vector, vectorised};
 /// The most lanes of a vector.
 pub(super) const LANES: usize = 16;
 
-/// What each lane of a shift is scaled by, before and after its sums: complex ratios of lengths.
+/// The factors of each lane of a shift, before and after its sums: complex ratios of lengths.
 #[derive(Clone, Copy)]
 pub(super) struct Ratios<T> {
     pub before: [[T; LANES]; 2],
@@ -36,7 +36,7 @@ impl<T: Real> Ratios<T> {
     }
 }
 
-/// Which shift.
+/// The kind of shift.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shift {
     M2m,

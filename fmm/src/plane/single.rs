@@ -24,7 +24,7 @@ pub(super) struct Columns<T> {
     im: Vec<T>,
 }
 
-/// What a thread works in.
+/// The scratch memory of a thread.
 #[derive(Default)]
 pub(super) struct Single<T> {
     sources: Columns<T>,
@@ -33,7 +33,7 @@ pub(super) struct Single<T> {
 }
 
 vectorised! {
-    /// Brings to the sums of a room, whose points were placed about the target box, what the sources in `ranges` give, in its units; counts
+    /// Adds the field of the sources in `ranges` to the sums of a block of points placed about the target box, in its units; counts
     /// the pairs that are left out.
     pub(super) fn near_single<T>(
         sources: Sources<f64>,

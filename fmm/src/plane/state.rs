@@ -1,4 +1,4 @@
-//! What the stages of a run work on, and who runs them.
+//! The state that the stages of a run work on, and their executors.
 
 use super::mesh::Scale;
 use super::shift::LANES;
@@ -29,7 +29,7 @@ pub trait Executor {
     fn run(&mut self, stage: Stage, state: &mut State, progress: &mut Progress) -> Result<Work, FmmError>;
 }
 
-/// What the sources carry, in the order of the input and the user's units.
+/// The strengths of the sources, in the order of the input and the user's units.
 #[derive(Clone, Copy, Debug)]
 pub struct Strengths<'a> {
     pub re: &'a [f64],
@@ -57,13 +57,13 @@ impl Strengths<'_> {
     }
 }
 
-/// What the stages of a run for one set of strengths work on.
+/// The data that the stages of a run for one set of strengths work on.
 pub struct State<'a> {
     pub plan: &'a Plan,
     pub strengths: &'a Scaled,
     pub expansions: Expansions,
     pub sums: Sums,
-    /// What is to be added to the sums at some sorted targets, in the user's units: pairs whose distance f64 does not hold.
+    /// The terms that are added to the sums at some sorted targets, in the user's units: pairs whose distance f64 does not hold.
     pub wide: Vec<(usize, [Wide; 3])>,
 }
 
@@ -99,7 +99,7 @@ impl<T: Real> Coefficients<T> {
     }
 }
 
-/// What is summed at each sorted target, in units of the frame and the scaled strengths.
+/// The sums at each sorted target, in units of the frame and the scaled strengths.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Sums {
     /// The real and the imaginary part of Phi (`harmonic`), or the gradient of the potential (`log`).

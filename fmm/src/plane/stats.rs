@@ -1,4 +1,4 @@
-//! What a run reports: the keys of `pairforge fmm2 --json` (docs/reference/json.md).
+//! The report of a run: the keys of `pairforge fmm2 --json` (docs/reference/json.md).
 
 use super::error::Errors;
 use super::{Plan, Solution, Stage};
@@ -17,7 +17,7 @@ pub struct Seconds {
 }
 
 impl Seconds {
-    /// Those of a mesh and its lists, and nothing else yet.
+    /// The seconds of a mesh and its lists, and nothing else yet.
     pub fn of_mesh(sort: f64, connect: f64) -> Seconds {
         let tree = sort + connect;
         Seconds { sort, connect, stages: stats::Seconds { tree, total: tree, ..stats::Seconds::default() } }
@@ -53,7 +53,7 @@ pub struct Stats {
     pub error: Option<Errors>,
 }
 
-/// What P2P by a kernel on a backend did, in the keys of [`stats::Stats`]; nothing where P2P is native. M2L always is.
+/// The work of P2P by a kernel on a backend, in the keys of [`stats::Stats`]; nothing where P2P is native. M2L always is.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Kernels {
     pub streamed: PerKernel<u64>,
@@ -67,7 +67,7 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// What P2P did for all sets of strengths.
+    /// The work of P2P for all sets of strengths.
     fn of(p2p: &Work) -> Kernels {
         Kernels {
             streamed: PerKernel { p2p: p2p.streamed, m2l: 0 },
@@ -86,7 +86,7 @@ impl Stats {
     /// The backend's name where the CPU runs all stages.
     pub const NATIVE: &'static str = CPU;
 
-    /// What some runs of a plan report, without errors: the seconds of all runs, with those of the plan once.
+    /// The report of some runs of a plan, without errors: the seconds of all runs, with those of the plan once.
     pub fn of(plan: &Plan, solutions: &[Solution]) -> Stats {
         let options = &plan.options;
         let mut seconds = plan.seconds;

@@ -109,7 +109,7 @@ impl Case {
         out.into_iter().map(T::f64).collect()
     }
 
-    /// What an expansion gives at the target.
+    /// The value of an expansion at the target.
     fn value(&self, row: &[f64], place: &Place, is_local: bool) -> [f64; 3] {
         let mut room = self.room(TARGET, place, 1.0);
         let Room { x, y, sums, .. } = &mut room;
@@ -122,7 +122,7 @@ impl Case {
         [slope * sums[0][0], slope * sums[1][0], sums[2][0]]
     }
 
-    /// What the source gives at the target by the formula.
+    /// The field of the source at the target by the formula.
     fn wanted(&self) -> [f64; 3] {
         let d = [SOURCE[0] - TARGET[0], SOURCE[1] - TARGET[1]];
         let square = d[0] * d[0] + d[1] * d[1];

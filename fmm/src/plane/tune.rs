@@ -6,8 +6,8 @@ use super::{Executor, Geometry, Kernel, MOST_ORDER, Options, Plan, Solution, Str
 use crate::octree::executor::Progress;
 use crate::octree::{FmmError, Precision};
 
-/// The number of points in a finest box, N_d of (5.2), that costs about the least (docs/method/two-dimensions.md, Choosing N_d): stages by boxes,
-/// M2L above all, take as long as P2P.
+/// The number of points in a finest box, N_d of (5.2), that costs about the least (docs/method/two-dimensions.md, Choosing N_d): stages by
+/// boxes, M2L above all, take as long as P2P.
 pub fn leaf(order: usize, kernel: Kernel, precision: Precision) -> usize {
     let harmonic = 30.0 + 1.65 * order as f64;
     let factor = match (kernel, precision) {
@@ -32,7 +32,7 @@ pub struct Problem<'a> {
     pub is_leaf_free: bool,
 }
 
-/// What was found.
+/// The result of a search.
 pub struct Tuned {
     pub plan: Plan,
     pub solutions: Vec<Solution>,

@@ -16,7 +16,7 @@ pub struct BoxMap {
     pub shift: i32,
     /// The middle of the box, in scaled coordinates.
     pub centre: [f64; 3],
-    /// What rounding took from `centre`, where the box is so small beside it that this matters; else 0.
+    /// The rounding error of `centre`, where the box is so small beside it that this matters; else 0.
     pub rest: [f64; 3],
     /// The edge B of the box, in scaled coordinates.
     pub size: f64,
@@ -60,7 +60,7 @@ impl BoxMap {
     pub fn enlarged(self, ends: Option<[[f64; 2]; 3]>, times: f64) -> BoxMap {
         let Some(ends) = ends.filter(|_| times > 1.0 && self.rest == [0.0; 3]) else { return self };
         let size = self.size * times;
-        // The room beside the points that the box has anyway.
+        // The margin beside the points that the box has anyway.
         let beside = self.size * 2f64.powi(-20);
         let moved = |a: usize| {
             let [low, high] = ends[a].map(|x| ldexp(x, -self.shift));
@@ -133,7 +133,7 @@ impl BoxMap {
         if self.factor != 0.0 { x * self.factor } else { ldexp(x, -self.shift) }
     }
 
-    /// What [`BoxMap::scaled`] multiplies by; none where this is out of range.
+    /// The factor of [`BoxMap::scaled`]; none where this is out of range.
     #[inline(always)]
     pub fn factor(&self) -> Option<f64> {
         Some(self.factor).filter(|factor| *factor != 0.0)
@@ -151,8 +151,8 @@ impl BoxMap {
         ((unit * 2f64.powi(GRID_BITS as i32)).floor() as i32).clamp(-HALF, HALF - 1)
     }
 
-    /// The user's potential (`a` of 0), component of a gradient (1 to 3) or second derivative (4 to 9) of one in box units, for charges in the user's units, as
-    /// `value * 2^exponent`.
+    /// The user's potential (`a` of 0), component of a gradient (1 to 3) or second derivative (4 to 9) of one in box units, for charges in
+    /// the user's units, as `value * 2^exponent`.
     pub fn wide(&self, a: usize, boxed: f64) -> (f64, i32) {
         match a {
             0 => (boxed / self.size, -self.shift),

@@ -21,7 +21,7 @@ pub struct Charges {
     pub least: f64,
 }
 
-/// What must be known of all charges and dipole moments before any is scaled: the least charge that is not 0, which is infinite if
+/// The extremes of all charges and dipole moments, needed before any is scaled: the least charge that is not 0, which is infinite if
 /// there is none, the largest one, and the largest component of a moment.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ends {
@@ -36,7 +36,7 @@ impl Ends {
         Ends { smallest, largest, moment: sources.dipoles.map_or(0.0, largest_moment) }
     }
 
-    /// Those of both.
+    /// The extremes of both.
     pub fn join(self, other: Ends) -> Ends {
         Ends {
             smallest: self.smallest.min(other.smallest),
@@ -91,7 +91,7 @@ fn scaled(order: Option<&[u32]>, input: &[f64], exponent: i32) -> Vec<f64> {
     in_order(order, input, scale)
 }
 
-/// What `of` gives for each number, in an order or as they stand.
+/// The values of `of` for each number, in an order or as they stand.
 fn in_order(order: Option<&[u32]>, input: &[f64], of: impl Fn(f64) -> f64 + Sync) -> Vec<f64> {
     match order {
         Some(order) => {

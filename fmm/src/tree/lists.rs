@@ -77,7 +77,7 @@ impl<T: Copy> Flat<T> {
             items.iter_mut().zip(&other.items).for_each(|(to, item)| *to = MaybeUninit::new(*item));
             starts.iter_mut().zip(&other.starts[1..]).for_each(|(to, end)| *to = MaybeUninit::new(before + end));
         });
-        // SAFETY: the parts are all of the room, and every place was written.
+        // SAFETY: the parts are all of the capacity, and every place was written.
         unsafe {
             self.items.set_len(end);
             self.starts.set_len(self.starts.len() + starts);
@@ -122,7 +122,7 @@ pub struct Lists {
     pub is_mutual: bool,
 }
 
-/// What acts directly on the particles of a leaf.
+/// The sources that act directly on the particles of a leaf.
 #[derive(Clone, Copy)]
 pub struct Direct<'a> {
     /// Sorted particles: (first, count).
@@ -153,7 +153,7 @@ impl Lists {
     }
 }
 
-/// What the cells of a level hand down to their children.
+/// The lists that the cells of a level hand down to their children.
 #[derive(Default)]
 struct Near {
     /// Near cells of the same level, itself included.
@@ -258,7 +258,7 @@ struct Part<'a> {
     lists: Lists,
 }
 
-/// Room for the lists of one leaf.
+/// Scratch memory for the lists of one leaf.
 #[derive(Default)]
 struct Room {
     direct: Vec<(u32, u32)>,

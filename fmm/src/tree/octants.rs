@@ -1,4 +1,4 @@
-//! Which children of two cells of one level are near each other, by the offset of these cells.
+//! The children of two cells of one level that are near each other, by the offset of these cells.
 
 use super::lists::is_near;
 

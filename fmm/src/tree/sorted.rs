@@ -29,7 +29,7 @@ pub struct Sorted {
 }
 
 impl Sorted {
-    /// Sorts points, and gives their Morton keys too. Twins are not counted yet.
+    /// Sorts points, and gives their Morton keys too. Coincident particles are not counted yet.
     pub(super) fn new(columns: Columns, map: &BoxMap) -> (Sorted, Vec<u64>) {
         let (keys, order) = sort::sorted(columns, map);
         let scaled = columns.map(|c| order.par_iter().map(|k| map.scaled(c[*k as usize])).collect::<Vec<f64>>());
@@ -38,7 +38,7 @@ impl Sorted {
         (Sorted { order, scaled, input, unit, grid, twins: Vec::new(), shift: map.shift }, keys)
     }
 
-    /// Points that stand in Morton order already; `order` says of each what its index is. Twins are not counted yet.
+    /// Points that stand in Morton order already; `order` says of each what its index is. Coincident particles are not counted yet.
     pub fn in_order(columns: Columns, order: Vec<u32>, map: &BoxMap) -> Sorted {
         Sorted::among(columns, 0..columns[0].len(), columns[0].len(), order, map)
     }
@@ -103,13 +103,13 @@ impl Sorted {
         first..first + self.grid[first..].iter().take_while(|grid| *grid == at).count()
     }
 
-    /// What is equal for points at equal coordinates alone.
+    /// A key that is equal for points at equal coordinates alone.
     fn key(&self, k: usize) -> [u64; 3] {
         // Adding 0 makes -0 and 0 one key.
         self.position(k).map(|x| (x + 0.0).to_bits())
     }
 
-    /// Counts twins among these points themselves.
+    /// Counts coincident points among these points themselves.
     pub(super) fn count_twins(&mut self) {
         /// Points of a task.
         const TWINS: usize = 1 << 16;
@@ -124,7 +124,7 @@ impl Sorted {
         self.twins = twins;
     }
 
-    /// Counts twins among other points, the sources.
+    /// Counts coincident points among other points, the sources.
     #[allow(clippy::needless_range_loop, reason = "the same place of several arrays")]
     pub(super) fn count_twins_among(&mut self, sources: &Sorted) {
         let mut twins = vec![0; self.len()];
@@ -162,7 +162,7 @@ fn placed(map: &BoxMap, scaled: &[Vec<f64>; 3]) -> ([Vec<f64>; 3], Vec<[i32; 3]>
     (unit, grid)
 }
 
-/// Room for so many items in an empty column.
+/// The spare capacity of an empty column for a number of items.
 fn room<T>(column: &mut Vec<T>, count: usize) -> &mut [MaybeUninit<T>] {
     column.reserve_exact(count);
     &mut column.spare_capacity_mut()[..count]

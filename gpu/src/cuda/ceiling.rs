@@ -1,4 +1,4 @@
-//! How many instructions the card issues a second, measured: what a kernel's speed is judged by.
+//! How many instructions the GPU issues a second, measured: what a kernel's speed is judged by.
 
 use super::CudaError;
 use super::device::{Device, failed};

@@ -1,4 +1,4 @@
-//! Kernels as machine code for a card, compiled once and kept in the cache of simulations.
+//! Kernels as machine code for a GPU, compiled once and kept in the cache of simulations.
 
 use super::CudaError;
 use super::nvrtc::Nvrtc;
@@ -14,7 +14,7 @@ pub enum Arithmetic {
     Careful,
     /// As IEEE has it: each result is that of the CPU.
     Exact,
-    /// f32 without subnormal numbers, and quotients and roots by the card's own approximations.
+    /// f32 without subnormal numbers, and quotients and roots by the GPU's own approximations.
     Fast,
 }
 

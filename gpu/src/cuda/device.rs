@@ -1,4 +1,4 @@
-//! The card: finding it, its memory, and kernels loaded onto it.
+//! The GPU: finding it, its memory, and kernels loaded onto it.
 
 use super::CudaError;
 use super::compile::{self, Arithmetic};
@@ -12,13 +12,13 @@ use cudarc::nvrtc::Ptx;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// What is said of kernels.
+/// The error where the GPU refuses kernels.
 const REFUSED: &str = "the GPU takes no kernel";
 
-/// What to do without a card.
+/// The remedy without a GPU.
 const REMEDY: &str = "take another backend, such as `cpu`";
 
-/// A card that can be used.
+/// A GPU that can be used.
 pub struct Device {
     pub(super) context: Arc<CudaContext>,
     pub stream: Arc<CudaStream>,
@@ -33,20 +33,20 @@ pub struct Device {
     pub(super) staging: Mutex<Option<Staging>>,
 }
 
-/// The name of the first card, or why there is none.
+/// The name of the first GPU, or why there is none.
 pub fn found() -> Result<String, CudaError> {
     let context = context(0)?;
     context.name().map_err(|e| failed("the GPU cannot be asked for its name", e))
 }
 
-/// How many cards there are; none without a driver.
+/// How many GPUs there are; none without a driver.
 pub fn count() -> usize {
     context(0)
         .and_then(|_| CudaContext::device_count().map_err(|e| failed("the GPUs cannot be counted", e)))
         .unwrap_or(0) as usize
 }
 
-/// The card of one of several processes or threads, which go through the cards in turn.
+/// The GPU of one of several processes or threads, which go through the GPUs in turn.
 pub fn in_turn(turn: usize) -> Result<usize, CudaError> {
     context(0)?;
     Ok(turn % count().max(1))
@@ -86,7 +86,7 @@ fn too_old(version: i32) -> Option<String> {
     })
 }
 
-/// What the driver says, without Rust's decoration.
+/// The driver's message, without Rust's decoration.
 fn reason(e: &DriverError) -> String {
     let text = e.error_string().map(|s| s.to_string_lossy().into_owned());
     text.unwrap_or_else(|_| format!("{:?}", e.0))
@@ -103,12 +103,12 @@ pub fn failed(what: &str, e: DriverError) -> CudaError {
 }
 
 impl Device {
-    /// The first card.
+    /// The first GPU.
     pub fn open() -> Result<Device, CudaError> {
         Device::open_at(0)
     }
 
-    /// A card by its number, from 0.
+    /// A GPU by its number, from 0.
     pub fn open_at(card: usize) -> Result<Device, CudaError> {
         let context = context(card)?;
         let open = || -> Result<_, DriverError> {
@@ -119,15 +119,16 @@ impl Device {
         Ok(Device { context, stream, side, name, arch, loaded: Mutex::default(), staging: Mutex::new(None) })
     }
 
-    /// Without the driver's record of each use of memory, which takes longer than to start a kernel. For stages of an FMM, which keep their own order.
+    /// Without the driver's record of each use of memory, which takes longer than to start a kernel. For stages of an FMM, which keep their
+    /// own order.
     pub fn untracked(self) -> Device {
-        // SAFETY: work on the second stream begins behind all of the first (`fork`), which waits for it before memory goes (`join`, `finish`),
-        // and copies of pinned memory have events of their own (`staging`).
+        // SAFETY: work on the second stream begins behind all of the first (`fork`), which waits for it before memory goes (`join`,
+        // `finish`), and copies of pinned memory have events of their own (`staging`).
         unsafe { self.context.disable_event_tracking() };
         self
     }
 
-    /// Lets this card copy from another one without the host, and says whether the two are so linked.
+    /// Lets this GPU copy from another one without the host, and says whether the two are so linked.
     pub fn link(&self, other: &Device) -> Result<bool, CudaError> {
         let refused = |e| failed("the GPUs cannot be linked", e);
         self.context.bind_to_thread().map_err(refused)?;
@@ -154,7 +155,7 @@ impl Device {
         Ok(true)
     }
 
-    /// Multiprocessors and the clock in kHz that the card states.
+    /// Multiprocessors and the clock in kHz that the GPU states.
     pub fn size(&self) -> Option<(u32, u32)> {
         let of = |a| self.context.attribute(a).ok().map(|x| x as u32);
         Some((
@@ -179,7 +180,7 @@ impl Device {
     }
 
     /// Says before anything is sent whether so many bytes fit.
-    pub fn check_room(&self, bytes: u64, what: &str) -> Result<(), CudaError> {
+    pub fn check_capacity(&self, bytes: u64, what: &str) -> Result<(), CudaError> {
         let (free, all) = self.context.mem_get_info().map_err(|e| failed("the GPU's memory is not known", e))?;
         if bytes <= free as u64 {
             return Ok(());
@@ -193,7 +194,7 @@ impl Device {
         )))
     }
 
-    /// Copies to the card. An empty slice takes room for one.
+    /// Copies to the GPU. An empty slice takes memory for one.
     pub fn send<T: DeviceRepr + ValidAsZeroBits>(&self, data: &[T]) -> Result<CudaSlice<T>, CudaError> {
         let sent = match data.is_empty() {
             true => self.stream.alloc_zeros(1),
@@ -202,26 +203,26 @@ impl Device {
         sent.map_err(|e| failed("data cannot be sent to the GPU", e))
     }
 
-    /// Room for results, of which there is at least one.
+    /// Memory for results, of which there is at least one.
     pub fn room<T: DeviceRepr + ValidAsZeroBits>(&self, count: usize) -> Result<CudaSlice<T>, CudaError> {
         self.stream.alloc_zeros(count.max(1)).map_err(|e| failed("the GPU has no room for the results", e))
     }
 
-    /// Room on the host that the card reads and writes by itself, filled with zeros. It takes longer to make than a copy does,
+    /// Memory on the host that the GPU reads and writes by itself, filled with zeros. It takes longer to make than a copy does,
     /// so it is for what many runs use.
     pub fn pinned<T: DeviceRepr + ValidAsZeroBits>(&self, count: usize) -> Result<PinnedHostSlice<T>, CudaError> {
         let make = || -> Result<_, DriverError> {
             // SAFETY: it is filled below, with zeros, which are values of T.
             let mut room = unsafe { self.context.alloc_pinned_with_flags::<T>(count.max(1), 0) }?;
             let place = room.as_mut_slice()?;
-            // SAFETY: all of it lies within the room.
+            // SAFETY: all of it lies within the memory.
             unsafe { std::ptr::write_bytes(place.as_mut_ptr(), 0, place.len()) };
             Ok(room)
         };
         make().map_err(|e| failed("the host has no room for the GPU's data", e))
     }
 
-    /// A point in time on the card, behind all that was started before.
+    /// A point in time on the GPU, behind all that was started before.
     pub fn event(&self) -> Result<CudaEvent, CudaError> {
         let event = self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
         event.map_err(|e| failed("the GPU failed", e))

@@ -13,7 +13,7 @@ pub const VARIABLE: &str = "PAIRFORGE_NVRTC";
 const REMEDY: &str = "install the package cuda-nvrtc of the CUDA toolkit, or `pip install nvidia-cuda-nvrtc` and set PAIRFORGE_NVRTC to \
                       the file libnvrtc.so.13 that it brings";
 
-/// What a text becomes.
+/// The output format of a compilation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// Machine code of one architecture.
@@ -88,7 +88,7 @@ impl Nvrtc {
         unsafe { self.library.get::<T>(name) }.map(|f| *f).map_err(|e| format!("NVRTC is of another kind: {e}"))
     }
 
-    /// What a pair of functions gives: a size, and that many bytes.
+    /// Calls a pair of functions that give a size, and that many bytes.
     ///
     /// # Safety
     /// `program` must be alive and the names those of such functions.

@@ -1,13 +1,13 @@
-//! P2P of an FMM on the card, in f32 or f64: blocks of targets, each in a frame of its own, against the sources of their cell.
+//! P2P of an FMM on the GPU, in f32 or f64: blocks of targets, each in a frame of its own, against the sources of their cell.
 //!
-//! What the CPU's P2P holds too close for the arithmetic is left out here too, and counted; so the caller knows which targets
+//! Pairs that the CPU's P2P holds too close for the arithmetic are left out here too, and counted; so the caller knows which targets
 //! it has to compute again.
 
 use super::CudaError;
 use super::compile::Arithmetic;
 use super::device::{Device, failed};
-use super::whole::card::Card;
-use super::whole::others::Raw;
+use super::octree::communicator::Raw;
+use super::whole::gpu_device::GpuDevice;
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaEvent, CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits};
 use fmm::arith::lanes::Real;
@@ -63,7 +63,7 @@ unsafe impl<T: Number> ValidAsZeroBits for Block<T> {}
 /// Leaves whose blocks one thread writes at a time.
 const TASK: usize = 1 << 9;
 
-/// Targets of a block over all pairs at most and at least, and blocks that fill a card.
+/// Targets of a block over all pairs at most and at least, and blocks that fill a GPU.
 const ALL_PAIRS: usize = 256;
 const LEAST: usize = 32;
 const FULL: usize = 264;
@@ -82,7 +82,7 @@ unsafe impl DeviceRepr for Stretch {}
 // SAFETY: as above.
 unsafe impl ValidAsZeroBits for Stretch {}
 
-/// What one launch computes: blocks, and the stretches of sources that they name.
+/// The work of one launch: blocks, and the stretches of sources that they name.
 pub struct Layout<T> {
     blocks: Vec<Block<T>>,
     /// For each block its unit of length in scaled coordinates.
@@ -130,7 +130,7 @@ impl<T: Number> Layout<T> {
 
     /// The same with blocks of that shape.
     pub fn of_all_pairs_in(tree: &Tree, eps: f64, shape: Shape) -> Layout<T> {
-        // Fewer than a block takes, for more blocks: their ends leave less of the card idle, and few targets still fill it.
+        // Fewer than a block takes, for more blocks: their ends leave less of the GPU idle, and few targets still fill it.
         let size = ALL_PAIRS.min(shape.targets()).min(tree.targets().len().div_ceil(FULL).max(LEAST));
         let points = tree.targets();
         let all = [(0, tree.len() as u32)];
@@ -228,7 +228,7 @@ impl<T: Number> Layout<T> {
     }
 }
 
-/// What P2P of particles, blocks and stretches takes on a card.
+/// The bytes that P2P of particles, blocks and stretches takes on a GPU.
 fn bytes<T: Number>(tree: &Tree, blocks: usize, stretches: usize) -> u64 {
     let lists = blocks * size_of::<Block<T>>() + stretches * size_of::<Stretch>();
     let (sources, targets) = (tree.len() as u64, tree.targets().len() as u64);
@@ -236,11 +236,11 @@ fn bytes<T: Number>(tree: &Tree, blocks: usize, stretches: usize) -> u64 {
     lists as u64 + sources * (24 + number) + targets * (24 + 4 * number + 4)
 }
 
-/// Says before anything is sent whether the P2P of all leaves fits on a card.
-pub fn check_room<T: Number>(device: &Device, tree: &Tree, lists: &Lists) -> Result<(), CudaError> {
+/// Says before anything is sent whether the P2P of all leaves fits on a GPU.
+pub fn check_capacity<T: Number>(device: &Device, tree: &Tree, lists: &Lists) -> Result<(), CudaError> {
     let of_leaf = |leaf: &u32| stretches(&lists.direct(*leaf as usize)).count();
     let stretches: usize = tree.leaves.par_iter().map(of_leaf).reduce(|| 0, |a, b| a + b);
-    device.check_room(bytes::<T>(tree, tree.leaves.len(), stretches), "P2P")
+    device.check_capacity(bytes::<T>(tree, tree.leaves.len(), stretches), "P2P")
 }
 
 /// The stretches of sources that are not empty: the image, in boxes, and the particles.
@@ -303,7 +303,7 @@ pub fn suits<T: Number>(charges: &Charges, longest_eps: f64) -> bool {
     charges.least >= limits.charge && longest_eps <= limits.eps
 }
 
-/// Data on the card, ready to launch, and room on the host for what goes there and comes back.
+/// Data on the GPU, ready to launch, and memory on the host for what goes there and comes back.
 pub struct Prepared<T> {
     function: CudaFunction,
     targets: Columns,
@@ -313,8 +313,8 @@ pub struct Prepared<T> {
     ulist: CudaSlice<Stretch>,
     force: CudaSlice<T>,
     close: CudaSlice<u32>,
-    /// What came back. It is copied through a little memory that the card reads and writes by itself: to make as much of that takes
-    /// longer than many copies.
+    /// The results on the host. They are copied through a small memory that the GPU reads and writes by itself: to make as much of that
+    /// takes longer than many copies.
     host_force: Vec<T>,
     host_close: Vec<u32>,
     /// The targets of all blocks.
@@ -323,10 +323,10 @@ pub struct Prepared<T> {
     threads: u32,
 }
 
-/// Coordinates on the card. Targets that are the sources share theirs.
+/// Coordinates on the GPU. Targets that are the sources share theirs.
 type Columns = Arc<[CudaSlice<f64>; 3]>;
 
-/// What came back for some targets, one after the other.
+/// The results for some targets, one after the other.
 pub struct Sums<'a, T> {
     /// The first of the targets.
     pub first: usize,
@@ -359,9 +359,9 @@ impl<T: Number> Prepared<T> {
         blocks: Range<usize>,
     ) -> Result<Prepared<T>, CudaError> {
         let function = device.function(text, NAME, T::ARITHMETIC)?;
-        device.check_room(layout.bytes(tree), "P2P")?;
+        device.check_capacity(layout.bytes(tree), "P2P")?;
         let send = |columns: &[Vec<f64>; 3]| -> Result<Columns, CudaError> {
-            let [x, y, z] = columns.each_ref().map(|column| Card::send(device, column));
+            let [x, y, z] = columns.each_ref().map(|column| GpuDevice::send(device, column));
             Ok(Arc::new([x?, y?, z?]))
         };
         let blocks = &layout.blocks[blocks];
@@ -374,8 +374,8 @@ impl<T: Number> Prepared<T> {
             targets: if tree.is_apart() { send(&tree.targets().scaled)? } else { sources.clone() },
             sources,
             charges: device.room(tree.len())?,
-            blocks: Card::send(device, blocks)?,
-            ulist: Card::send(device, &layout.ulist)?,
+            blocks: GpuDevice::send(device, blocks)?,
+            ulist: GpuDevice::send(device, &layout.ulist)?,
             force: device.room(4 * count)?,
             close: device.room(count)?,
             host_force: Vec::new(),
@@ -392,7 +392,7 @@ impl<T: Number> Prepared<T> {
         device.write(&charges, &mut self.charges, 0)
     }
 
-    /// Runs the kernel and gives its seconds on the card.
+    /// Runs the kernel and gives its seconds on the GPU.
     pub fn launch(&mut self, device: &Device) -> Result<f64, CudaError> {
         let Some((start, end)) = self.started(device, true)? else { return Ok(0.0) };
         let ms = start.elapsed_ms(&end).map_err(|e| failed("the GPU failed in P2P", e))?;
@@ -422,7 +422,7 @@ impl<T: Number> Prepared<T> {
         unsafe { launch.launch(config) }.map_err(|e| failed("the GPU does not start the kernel", e))
     }
 
-    /// What the last launch gave, once it has ended.
+    /// Fetches the results of the last launch, once it has ended.
     pub fn fetch(&mut self, device: &Device) -> Result<Sums<'_, T>, CudaError> {
         let Range { start, end } = self.part.clone();
         self.host_force.clear();

@@ -1,4 +1,4 @@
-//! Any job on the card: its runs and segments as index vectors, sent once; results fetched once.
+//! Any job on the GPU: its runs and segments as index vectors, sent once; results fetched once.
 
 use super::CudaError;
 use super::compile::Arithmetic;
@@ -84,7 +84,7 @@ pub fn timed(device: &mut Device, text: &str, job: &Job, identities: &[u64]) -> 
     Ok((outcome(job, identities, &results, &flags), ms as f64 * 1e-3))
 }
 
-/// What the table of a job's targets and sources takes on the card.
+/// Checks the bytes that the table of a job's targets and sources takes on the GPU.
 fn check(device: &Device, job: &Job) -> Result<(), CudaError> {
     let too_many = |count: usize| count >= u32::MAX as usize;
     if too_many(job.targets.len()) || too_many(job.sources.len()) || too_many(job.segments.len()) {
@@ -92,7 +92,7 @@ fn check(device: &Device, job: &Job) -> Result<(), CudaError> {
         return Err(CudaError::TooLarge(text.into()));
     }
     let words = job.targets.bits.len() + job.sources.bits.len() + job.targets.len() * (job.graph.outputs.len() + 1);
-    device.check_room(8 * (words + job.segments.len() + 2 * job.runs.len()) as u64, "this run")
+    device.check_capacity(8 * (words + job.segments.len() + 2 * job.runs.len()) as u64, "this run")
 }
 
 /// The results of the targets that are in a run; all others are the identities.

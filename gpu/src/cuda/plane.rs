@@ -1,8 +1,8 @@
-//! The adaptive FMM in two dimensions on a card: mesh, lists, all translations and P2P, for points that are sources and targets.
+//! The adaptive FMM in two dimensions on a GPU: mesh, lists, all translations and P2P, for points that are sources and targets.
 //!
-//! Mesh and lists are those of the room `plane`, to the bit: the kernels that make them are compiled without fused
-//! multiply-adds. A run is some tens of kernels one behind the other; the host looks at the card only when all have ended. If
-//! the lists were longer than their room, it makes room and runs again.
+//! Mesh and lists are those of the module `plane`, to the bit: the kernels that make them are compiled without fused
+//! multiply-adds. A run is some tens of kernels one behind the other; the host looks at the GPU only when all have ended. If
+//! the lists were longer than their capacity, it enlarges that and runs again.
 //!
 //! Every sum of floats has one order, so that a run gives the same bits each time.
 
@@ -14,7 +14,7 @@ mod text;
 use super::CudaError;
 use super::compile::Arithmetic;
 use super::device::Device;
-use super::whole::card::Card;
+use super::whole::gpu_device::GpuDevice;
 use memory::{Boxes, Points, Problem};
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ pub const STAGES: [&str; 8] = ["sort", "connect", "P2M", "M2M", "M2L", "L2L", "P
 /// The deepest pyramid, so that places of boxes and in lists have 32 bits.
 pub const MOST_LEVELS: usize = 12;
 
-/// What one run did. Results stay on the card.
+/// The outcome of one run. Results stay on the GPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     pub status: Status,
@@ -93,21 +93,21 @@ const MESH: [&str; 20] = [
 ];
 const OTHERS: [&str; 9] = ["p2m", "m2m", "m2m_top", "m2l", "l2l", "l2l_top", "p2p", "l2p", "spread"];
 
-/// Kernels, tables and points on a card.
-pub struct Plane<C: Card = Device> {
+/// Kernels, tables and points on a GPU.
+pub struct Plane<C: GpuDevice = Device> {
     shape: Shape,
     kernels: HashMap<&'static str, C::Kernel>,
     binomials: C::Memory<f64>,
     points: Option<Points<C>>,
     boxes: Option<Boxes<C>>,
-    /// Where everything is, unless room was made since.
+    /// Where everything is, unless memory was allocated since.
     problem: Option<Problem>,
     sort: Sort,
-    /// What splits by pivots know of segments.
+    /// The states of segments in splits by pivots.
     states: Option<C::Memory<u64>>,
 }
 
-impl<C: Card> Plane<C> {
+impl<C: GpuDevice> Plane<C> {
     /// Compiles the kernels for a shape.
     pub fn new(card: &mut C, shape: Shape) -> Result<Plane<C>, CudaError> {
         let (mesh, stages) = (mesh_text(&shape), stages_text(&shape));
@@ -144,7 +144,7 @@ impl<C: Card> Plane<C> {
         }
     }
 
-    /// Sends points and strengths; as many as before take the same room. There is at least one.
+    /// Sends points and strengths; as many as before take the same memory. There is at least one.
     pub fn send(&mut self, card: &C, columns: Columns) -> Result<(), CudaError> {
         let n = columns.x.len();
         if self.points.as_ref().is_none_or(|points| points.n != n) {
@@ -170,7 +170,7 @@ impl<C: Card> Plane<C> {
     }
 }
 
-/// Mesh and lists as the card has them.
+/// Mesh and lists as the GPU has them.
 #[cfg(test)]
 pub struct Found {
     pub order: Vec<u32>,
@@ -182,11 +182,11 @@ pub struct Found {
 }
 
 #[cfg(test)]
-impl<C: Card> Plane<C> {
+impl<C: GpuDevice> Plane<C> {
     pub fn found(&self, card: &C) -> Found {
-        use super::whole::card::Plain;
+        use super::whole::gpu_device::Plain;
         let (points, boxes) = (self.points.as_ref().expect("points"), self.boxes.as_ref().expect("boxes"));
-        fn read<T: Plain, C: Card>(card: &C, from: &C::Memory<T>, at: usize, count: usize) -> Vec<T> {
+        fn read<T: Plain, C: GpuDevice>(card: &C, from: &C::Memory<T>, at: usize, count: usize) -> Vec<T> {
             let mut values = vec![T::default(); count];
             card.read(from, at, &mut values).expect("it is there");
             values

@@ -1,5 +1,5 @@
-//! Copies between the host's memory and a card, through room on the host that the card reads and writes by itself. They go in
-//! pieces: threads copy one to or from that room while others are on their way. The driver's own copies of other memory are done
+//! Copies between the host's memory and a GPU, through a buffer on the host that the GPU reads and writes by itself. They go in
+//! pieces: threads copy one to or from that buffer while others are on their way. The driver's own copies of other memory are done
 //! by one thread.
 
 use super::CudaError;
@@ -21,14 +21,14 @@ const PART: usize = 256 << 10;
 /// Memory whose bytes need not all mean something.
 pub type Byte = MaybeUninit<u8>;
 
-/// The room of a card.
+/// The staging buffer of a GPU.
 pub struct Staging {
     slots: Vec<Slot>,
 }
 
 struct Slot {
     room: PinnedHostSlice<u64>,
-    /// When the card has done with it.
+    /// When the GPU has done with it.
     done: Option<CudaEvent>,
 }
 
@@ -37,7 +37,7 @@ impl Slot {
         Ok(Slot { room: device.pinned(PIECE / 8)?, done: None })
     }
 
-    /// The room, once the card has done with it.
+    /// The buffer, once the GPU has done with it.
     fn bytes(&mut self) -> Result<&mut [Byte], DriverError> {
         if let Some(done) = self.done.take() {
             done.synchronize()?;
@@ -50,7 +50,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // The room goes next. If the card failed, it no longer uses it.
+        // The buffer is freed next. If the GPU failed, it no longer uses it.
         let _ = self.done.take().map(|done| done.synchronize());
     }
 }
@@ -60,10 +60,10 @@ impl Staging {
         Ok(Staging { slots: (0..SLOTS).map(|_| Slot::new(device)).collect::<Result<_, _>>()? })
     }
 
-    /// Sends bytes to a place on the card, behind what was asked for before. They have been read when this returns.
+    /// Sends bytes to a place on the GPU, behind what was asked for before. They have been read when this returns.
     ///
     /// # Safety
-    /// There is room for them.
+    /// There is space for them.
     pub unsafe fn send(&mut self, device: &Device, data: &[Byte], place: u64) -> Result<(), CudaError> {
         let mut send = || -> Result<(), DriverError> {
             device.context.bind_to_thread()?;
@@ -72,7 +72,7 @@ impl Staging {
                 let room = &mut slot.bytes()?[..piece.len()];
                 let parts = room.par_chunks_mut(PART).zip(piece.par_chunks(PART));
                 parts.for_each(|(to, from)| to.copy_from_slice(from));
-                // SAFETY: the caller says that there is room, and the slot is not used before the card has done with it.
+                // SAFETY: the caller says that there is space, and the slot is not used before the GPU has done with it.
                 unsafe { result::memcpy_htod_async(place + (k * PIECE) as u64, room, device.stream.cu_stream()) }?;
                 slot.done = Some(device.stream.record_event(None)?);
             }
@@ -81,7 +81,7 @@ impl Staging {
         send().map_err(|e| failed("data cannot be sent to the GPU", e))
     }
 
-    /// Fetches so many bytes from a place on the card, after all that was asked for before: hands over pieces and where they
+    /// Fetches so many bytes from a place on the GPU, after all that was asked for before: hands over pieces and where they
     /// begin.
     ///
     /// # Safety
@@ -99,7 +99,7 @@ impl Staging {
             device.context.bind_to_thread()?;
             let start = |slot: &mut Slot, k: usize| -> Result<(), DriverError> {
                 let room = &mut slot.bytes()?[..size(k)];
-                // SAFETY: the caller says that there are so many, and the slot is not used before the card has done with it.
+                // SAFETY: the caller says that there are so many, and the slot is not used before the GPU has done with it.
                 unsafe { result::memcpy_dtoh_async(room, place + (k * PIECE) as u64, device.stream.cu_stream()) }?;
                 slot.done = Some(device.stream.record_event(None)?);
                 Ok(())

@@ -1,8 +1,8 @@
-//! Memory of a card that cards of other processes of the machine read directly: CUDA's interprocess handles, and within one process the
+//! Memory of a GPU that GPUs of other processes of the machine read directly: CUDA's interprocess handles, and within one process the
 //! places themselves.
 //!
-//! A window has two halves. Its card fills one and marks it, others wait for that mark on their cards, copy, and mark what they have taken:
-//! no host waits for a card. Who calls when is the matter of `whole::links`.
+//! A window has two halves. Its GPU fills one and marks it, others wait for that mark on their GPUs, copy, and mark what they have taken:
+//! no host waits for a GPU. Who calls when is the matter of `whole::links`.
 
 use super::CudaError;
 use super::device::{Device, failed};
@@ -13,7 +13,7 @@ use std::ffi::c_char;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, OnceLock};
 
-/// Whether a card's memory may be told to other processes; `0` says no.
+/// Whether a GPU's memory may be shared with other processes; `0` says no.
 pub const VARIABLE: &str = "PAIRFORGE_CUDA_IPC";
 
 /// How much more memory must be free than a window takes.
@@ -29,17 +29,17 @@ fn process() -> [u64; 2] {
     *OWN.get_or_init(|| [0, 1].map(|_| RandomState::new().build_hasher().finish()))
 }
 
-/// Which start of which machine this is; other processes of it can open what this one tells.
+/// The identity of this machine since its start; other processes with the same one can open this one's windows.
 fn machine() -> Vec<u8> {
     std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
-/// What others open a window by.
+/// The message by which others open a window.
 struct Told {
     process: [u64; 2],
     /// Places of this process: the memory, and its events.
     places: [u64; 1 + Mark::COUNT],
-    /// The number of the card, and the window's bytes.
+    /// The number of the GPU, and the window's bytes.
     card: u64,
     bytes: u64,
     memory: CUipcMemHandle,
@@ -60,7 +60,7 @@ impl Told {
         bytes
     }
 
-    /// What bytes say, if they are as long as they must be.
+    /// Reads a message, if it is as long as it must be.
     fn of(bytes: &[u8]) -> Option<Told> {
         const WORDS: usize = 2 + 1 + Mark::COUNT + 2;
         let (words, behind) = bytes.split_at_checked(8 * WORDS)?;
@@ -79,14 +79,15 @@ impl Told {
     }
 }
 
-/// Memory of this card that others read.
+/// Memory of this GPU that others read.
 pub struct Window {
     context: Arc<CudaContext>,
     place: u64,
     bytes: usize,
-    /// For other processes, and for other ranks of this one: an event that is told to processes is not for the contexts of other cards here.
+    /// For other processes, and for other ranks of this one: an event that is shared with processes is not for the contexts of other GPUs
+    /// here.
     events: Vec<Event>,
-    told: Vec<u8>,
+    ipc_handle: Vec<u8>,
 }
 
 /// An event of this process.
@@ -110,7 +111,7 @@ impl Window {
         }
         let bytes = 2 * half;
         // The particles need what there is more.
-        device.check_room(AMPLE * bytes as u64, "what GPUs of ranks give each other")?;
+        device.check_capacity(AMPLE * bytes as u64, "what GPUs of ranks give each other")?;
         let make = || -> Result<Window, DriverError> {
             device.context.bind_to_thread()?;
             // Memory of the driver's pools has no handle of this kind.
@@ -118,7 +119,7 @@ impl Window {
             let place = unsafe { result::malloc_sync(bytes) }?;
             // It goes with this from here on.
             let mut window =
-                Window { context: device.context.clone(), place, bytes, events: Vec::new(), told: Vec::new() };
+                Window { context: device.context.clone(), place, bytes, events: Vec::new(), ipc_handle: Vec::new() };
             let mut told = Told {
                 process: process(),
                 places: [place; 1 + Mark::COUNT],
@@ -128,41 +129,41 @@ impl Window {
                 events: [CUipcEventHandle { reserved: [0; HANDLE] }; Mark::COUNT],
                 machine: machine(),
             };
-            // SAFETY: the memory is the beginning of what was allocated, and the handle has its room.
-            unsafe { sys::cuIpcGetMemHandle(&mut told.memory, place) }.result()?;
+            // SAFETY: the memory is the beginning of what was allocated, and the handle has its size.
+            unsafe { sys::cuIpcGetMemHandle(&mut ipc_handle.memory, place) }.result()?;
             let mut event = |flags: u32| {
                 let mut event = std::ptr::null_mut();
-                // SAFETY: the context is this thread's, and the place has its room.
+                // SAFETY: the context is this thread's, and the place has its size.
                 unsafe { sys::cuEventCreate(&mut event, flags) }.result()?;
                 window.events.push(Event(event));
                 Ok::<CUevent, DriverError>(event)
             };
             let untimed = CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
-            for handle in &mut told.events {
+            for handle in &mut ipc_handle.events {
                 let event = event(untimed | CUevent_flags::CU_EVENT_INTERPROCESS as u32)?;
-                // SAFETY: the event is one of this kind, and the handle has its room.
+                // SAFETY: the event is one of this kind, and the handle has its size.
                 unsafe { sys::cuIpcGetEventHandle(handle, event) }.result()?;
             }
-            for place in &mut told.places[1..] {
+            for place in &mut ipc_handle.places[1..] {
                 *place = event(untimed)? as u64;
             }
-            window.told = told.bytes();
+            window.told = ipc_handle.bytes();
             Ok(window)
         };
         make().map_err(|e| failed(REFUSED, e))
     }
 
-    pub fn told(&self) -> Vec<u8> {
-        self.told.clone()
+    pub fn ipc_handle(&self) -> Vec<u8> {
+        self.ipc_handle.clone()
     }
 
     /// Copies to a place of it.
     ///
     /// # Safety
-    /// So many bytes are at `from`, and stay there until the card has copied them.
+    /// There are `bytes` bytes at `from`, and stay there until the GPU has copied them.
     pub unsafe fn fill(&self, device: &Device, at: usize, from: u64, bytes: usize) -> Result<(), CudaError> {
         check(at, bytes, self.bytes);
-        // SAFETY: as the caller says, and there is room.
+        // SAFETY: as the caller says, and there is space.
         unsafe { copy(device, self.place + at as u64, from, bytes) }
     }
 
@@ -170,7 +171,7 @@ impl Window {
         let record = || {
             device.context.bind_to_thread()?;
             let both = [mark.number(), Mark::COUNT + mark.number()];
-            // SAFETY: all are of the card's context.
+            // SAFETY: all are of the GPU's context.
             let record = |k: usize| unsafe { sys::cuEventRecord(self.events[k].0, device.stream.cu_stream()) };
             both.into_iter().try_for_each(|k| record(k).result())
         };
@@ -180,7 +181,7 @@ impl Window {
 
 impl Drop for Window {
     fn drop(&mut self) {
-        // What fails here has failed before, or the card is lost.
+        // What fails here has failed before, or the GPU is lost.
         let _ = self.context.bind_to_thread();
         for event in &self.events {
             // SAFETY: it was made once, and nothing is asked of it later.
@@ -202,33 +203,33 @@ pub struct View {
 }
 
 impl View {
-    pub fn open(device: &Device, told: &[u8]) -> Result<View, CudaError> {
+    pub fn open(device: &Device, ipc_handle: &[u8]) -> Result<View, CudaError> {
         let refused = |why: &str| CudaError::Failed(format!("another process's GPU cannot be read: {why}"));
-        let told = Told::of(told).ok_or_else(|| refused("it tells of none"))?;
-        if told.machine != machine() || told.machine.is_empty() {
+        let told = Told::of(ipc_handle).ok_or_else(|| refused("it tells of none"))?;
+        if ipc_handle.machine != machine() || ipc_handle.machine.is_empty() {
             return Err(refused("it is on another machine"));
         }
         let open = || -> Result<Option<View>, DriverError> {
             device.context.bind_to_thread()?;
-            let is_foreign = told.process != process();
-            let (context, bytes) = (device.context.clone(), told.bytes as usize);
+            let is_foreign = ipc_handle.process != process();
+            let (context, bytes) = (device.context.clone(), ipc_handle.bytes as usize);
             let mut view = View { context, place: 0, bytes, events: Vec::new(), is_foreign };
             if is_foreign {
                 let flags = CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS as u32;
-                // SAFETY: the place has its room; a handle that means nothing is refused.
-                unsafe { sys::cuIpcOpenMemHandle_v2(&mut view.place, told.memory, flags) }.result()?;
-                for handle in told.events {
+                // SAFETY: the place has its size; an invalid handle is refused.
+                unsafe { sys::cuIpcOpenMemHandle_v2(&mut view.place, ipc_handle.memory, flags) }.result()?;
+                for handle in ipc_handle.events {
                     let mut event = std::ptr::null_mut();
                     // SAFETY: as above.
                     unsafe { sys::cuIpcOpenEventHandle(&mut event, handle) }.result()?;
                     view.events.push(Event(event));
                 }
             } else {
-                if !reaches(device, told.card as usize)? {
+                if !reaches(device, ipc_handle.card as usize)? {
                     return Ok(None);
                 }
-                view.place = told.places[0];
-                view.events.extend(told.places[1..].iter().map(|place| Event(*place as CUevent)));
+                view.place = ipc_handle.places[0];
+                view.events.extend(ipc_handle.places[1..].iter().map(|place| Event(*place as CUevent)));
             }
             Ok(Some(view))
         };
@@ -238,7 +239,7 @@ impl View {
     /// Copies from a place of it.
     ///
     /// # Safety
-    /// There is room for so many bytes at `to`, until the card has copied them.
+    /// There is space for so many bytes at `to`, until the GPU has copied them.
     pub unsafe fn pull(&self, device: &Device, at: usize, to: u64, bytes: usize) -> Result<(), CudaError> {
         check(at, bytes, self.bytes);
         // SAFETY: as the caller says, and there are so many.
@@ -260,20 +261,20 @@ impl Drop for View {
         if !self.is_foreign {
             return;
         }
-        // What fails here has failed before, or the card is lost.
+        // What fails here has failed before, or the GPU is lost.
         let _ = self.context.bind_to_thread();
         for event in &self.events {
             // SAFETY: it was opened once, and nothing is asked of it later.
             let _ = unsafe { result::event::destroy(event.0) };
         }
         if self.place != 0 {
-            // SAFETY: as above, and copies from it have ended: who closes it has waited for its card.
+            // SAFETY: as above, and copies from it have ended: who closes it has waited for its GPU.
             let _ = unsafe { sys::cuIpcCloseMemHandle(self.place) };
         }
     }
 }
 
-/// Lets a card read another one of this process, by its number.
+/// Lets a GPU read another one of this process, by its number.
 fn reaches(device: &Device, card: usize) -> Result<bool, DriverError> {
     if card == device.context.ordinal() {
         return Ok(true);
@@ -293,10 +294,10 @@ fn reaches(device: &Device, card: usize) -> Result<bool, DriverError> {
     Ok(can != 0)
 }
 
-/// Copies on the card's stream.
+/// Copies on the GPU's stream.
 ///
 /// # Safety
-/// Both places have so many bytes until the card has copied them.
+/// Both places have so many bytes until the GPU has copied them.
 unsafe fn copy(device: &Device, to: u64, from: u64, bytes: usize) -> Result<(), CudaError> {
     if bytes == 0 {
         return Ok(());
@@ -324,11 +325,11 @@ mod tests {
             events: [0, 1, 2, 3].map(|k| CUipcEventHandle { reserved: [-k; HANDLE] }),
             machine: machine(),
         };
-        let bytes = told.bytes();
+        let bytes = ipc_handle.bytes();
         let found = Told::of(&bytes).expect("it is whole");
-        assert_eq!((found.process, found.places, found.card, found.bytes), (process(), told.places, 6, 7));
-        assert_eq!((found.memory.reserved, found.machine), (told.memory.reserved, told.machine));
-        assert!(found.events.iter().zip(&told.events).all(|(a, b)| a.reserved == b.reserved));
+        assert_eq!((found.process, found.places, found.card, found.bytes), (process(), ipc_handle.places, 6, 7));
+        assert_eq!((found.memory.reserved, found.machine), (ipc_handle.memory.reserved, ipc_handle.machine));
+        assert!(found.events.iter().zip(&ipc_handle.events).all(|(a, b)| a.reserved == b.reserved));
         assert!([0, 7, 100].iter().all(|end| Told::of(&bytes[..*end]).is_none()));
     }
 

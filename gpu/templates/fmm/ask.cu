@@ -1,4 +1,4 @@
-// In f32, a card has particles of other cards' shares on the grid alone. If it does not read these cards' memory, it is given the f64
+// In f32, a GPU has particles of other GPUs' shares on the grid alone. If it does not read these GPUs' memory, it is given the f64
 // coordinates of pairs that may be too close, once it has asked for them.
 
 // Nothing is asked for of the `count` particles around.

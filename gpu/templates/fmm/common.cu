@@ -1,15 +1,15 @@
-// The FMM of 1/r on cards: what all its kernels share.
+// The FMM of 1/r on GPUs: what all its kernels share.
 //
 // The octree has one depth: all cells of a level are there, numbered x fastest, so that every list follows from coordinates.
 // Particles are sorted by cell, and within a cell by their place in the input. All sums of floats have one order.
 //
-// Several cards share the input and the leaves. Of the input a card has a share, which it sorts, and whose results it has in the end.
-// Of the leaves it has some that follow each other, and it is given the particles of these and of their neighbours by the cards whose
-// shares they are in. Cells and expansions have the same numbers on all cards; sorted particles are numbered from the first one that a
-// card is given.
+// Several GPUs share the input and the leaves. Of the input a GPU has a share, which it sorts, and whose results it has in the end.
+// Of the leaves it has some that follow each other, and it is given the particles of these and of their neighbours by the GPUs whose
+// shares they are in. Cells and expansions have the same numbers on all GPUs; sorted particles are numbered from the first one that a
+// GPU is given.
 //
 // A share is one part of the input, or two where targets are no sources: a part of the sources, and a part of the targets. Particles
-// of a cell are in the order of parts: all of sources by the numbers of their cards, then all of targets.
+// of a cell are in the order of parts: all of sources by the numbers of their GPUs, then all of targets.
 
 #define SIDE(level) (1u << (level))
 #define ROWS (ORDER + 1)        // degrees of an expansion
@@ -34,7 +34,7 @@ struct Status {
     uint64_t again;             // targets that are computed again in f64
     uint64_t close;             // their pairs at different places that were too close
     uint64_t lost;              // pairs and results that no arithmetic here holds
-    uint64_t wanted;            // particles whose f64 coordinates the card wants of others
+    uint64_t wanted;            // particles whose f64 coordinates the GPU wants of others
 };
 
 // Of the cells of a row along x: the pairs of P2P, each target's own place included, and the `starts` of the first cell.
@@ -49,15 +49,15 @@ struct Bounds { double low[3], high[3], most, least; uint64_t bad; };
 // A particle of a part of the input, by its place among the sorted ones of the share.
 struct Slot { uint32_t part, slot; };
 
-// The share of a card, as other cards read it.
+// The share of a GPU, as other GPUs read it.
 struct Peer { const double *x, *y, *z, *q; const uint32_t *order; };
 
 // Coordinates and the charge as f64, scaled.
 struct __align__(16) Wide { double x, y, z, q; };
 
-// Everything on the card. A place in the box is ((x * shift - centre) - rest) / size.
+// Everything on the GPU. A place in the box is ((x * shift - centre) - rest) / size.
 struct Problem {
-    const double *x, *y, *z, *q;            // the card's share of the input
+    const double *x, *y, *z, *q;            // the GPU's share of the input
     Bounds *bounds;
     Status *status;
     Row *rows;                              // of the leaves, and the end of all
@@ -66,22 +66,22 @@ struct Problem {
     uint32_t *unsettled;                    // the sorted share, by any order within a cell
     uint32_t *order;                        // the same, in the order of the input
     uint32_t *tally;                        // the share's particles of each cell
-    uint32_t *parts;                        // with several cards, of each part of the input: where cells begin in the sorted share
+    uint32_t *parts;                        // with several GPUs, of each part of the input: where cells begin in the sorted share
     uint32_t *sums32;                       // particles of 1024 cells of the share
     uint32_t *counts;                       // the particles of each cell
     uint64_t *sums;                         // particles of 1024 cells, and blocks of P2P above them
     uint64_t *starts;                       // the same, of all cells before
-    uint32_t *row_parts;                    // with several cards, of each row what `parts` has of its first cell, and the ends
+    uint32_t *row_parts;                    // with several GPUs, of each row what `parts` has of its first cell, and the ends
     uint32_t *bases;                        // for each part what takes the places in its sorted share to those of results for it
     Record *share;                          // the sorted share
-    Record *arrived;                        // what other cards sent
+    Record *arrived;                        // what other GPUs sent
     Record *records;                        // sorted particles of the leaves around
     uint64_t *work;                         // for each block of P2P its cell, and its part above
     uint32_t *again;                        // sorted targets to be computed again
     uint32_t *wide_at;                      // of each sorted particle the number of its f64 coordinates, from 1, if it has been asked for
     Slot *wanted;                           // whose these are
     Wide *wide;
-    const Peer *peers;                      // with several cards, of each one, if this one reads the memory of all
+    const Peer *peers;                      // with several GPUs, of each one, if this one reads the memory of all
     Real *m, *l;                            // expansions of all levels from the second on
     Real4 *near, *out;                      // potential and gradient: P2P's in units of its frame, all in boxes
     const Real *up, *down, *matrices, *slopes;
@@ -95,10 +95,10 @@ struct Problem {
     uint64_t number;                        // of its first one in the input, where the share is one part
     uint64_t targets;                       // the first of the share that is no source; n if there is none
     uint64_t is_apart;                      // whether targets are no sources
-    uint64_t card, cards;                   // the number of this card, and of all
+    uint64_t card, cards;                   // the number of this GPU, and of all
     uint64_t kinds;                         // parts of a share
     uint64_t base;                          // the first sorted particle of the leaves around, among all
-    Span own, around;                       // leaves of this card, and those with their neighbours
+    Span own, around;                       // leaves of this GPU, and those with their neighbours
     Span parents[8];                        // of each level, what is above them
 };
 
@@ -126,7 +126,7 @@ PF uint32_t grid(const double unit)
 // The first sorted particle of a cell around.
 PF uint32_t start_of(const Problem &p, const uint64_t cell) { return (uint32_t)p.starts[cell] - (uint32_t)p.base; }
 
-// Parts of the input have numbers by card and kind, and a place in the order of the input by kind and card.
+// Parts of the input have numbers by GPU and kind, and a place in the order of the input by kind and GPU.
 PF uint32_t part_at(const Problem &p, const uint32_t place)
 {
     const uint32_t kind = place / (uint32_t)p.cards;

@@ -116,7 +116,7 @@ extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) l2l(const Problem
     }
 }
 
-// A warp a leaf: adds the local expansion to what P2P gave, and writes all in boxes: in the order of the input, or, with several cards,
+// A warp a leaf: adds the local expansion to what P2P gave, and writes all in boxes: in the order of the input, or, with several GPUs,
 // for each part of the input in the order of the sorted share.
 extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
 {
@@ -172,7 +172,7 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
     }
 }
 
-// With several cards: brings results from the order of the sorted share, in `records`, to that of the input, in `near`.
+// With several GPUs: brings results from the order of the sorted share, in `records`, to that of the input, in `near`.
 extern "C" __global__ void __launch_bounds__(256) spread(const Problem p)
 {
     const uint32_t k = blockIdx.x * 256u + threadIdx.x;

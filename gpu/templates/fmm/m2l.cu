@@ -1,5 +1,5 @@
 // M2L: products of dense matrices. A block takes one octant of 64 parents, and goes through the offsets of its list.
-// The first and the last of a card's parents may have children that only another card needs, and these are left out.
+// The first and the last of a GPU's parents may have children that only another GPU needs, and these are left out.
 //
 // Matrices and sources of an offset come into shared memory while the offset before is computed.
 

@@ -1,4 +1,4 @@
-// Particles made on the card, and direct sums over all of them, for problems that no host has to hold.
+// Particles made on the GPU, and direct sums over all of them, for problems that no host has to hold.
 
 // Number k of a stream, in [0, 1): SplitMix64 (Steele, Lea and Flood 2014), whose state after k steps is known.
 PF double drawn(const uint64_t seed, const uint64_t k)

@@ -109,7 +109,8 @@ PF Wide wide_in(const Peer &share, const uint32_t slot, const Problem &p)
     return {scaled(share.x[i], p), scaled(share.y[i], p), scaled(share.z[i], p), share.q[i] * p.charge};
 }
 
-// Of a sorted particle of a cell. A card has the f64 coordinates of its share alone. Those of others it reads there, or it has asked for them.
+// Of a sorted particle of a cell. A GPU has the f64 coordinates of its share alone. Those of others it reads there, or it has asked for
+// them.
 PF Wide wide_of(const uint32_t sorted, const uint32_t cell, const Problem &p)
 {
     if (p.cards == 1)

@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(256) count(const Problem p)
     p.rank[i] = atomicAdd(&p.tally[kind_of(p, i) * ((1u << 3 * p.depth) + 1) + cell], 1u);
 }
 
-// With several cards: where the cells of the share begin, within 1024 cells. Of each part there is one place more than cells.
+// With several GPUs: where the cells of the share begin, within 1024 cells. Of each part there is one place more than cells.
 extern "C" __global__ void __launch_bounds__(1024) share_cells(const Problem p)
 {
     const uint32_t k = blockIdx.x * 1024 + threadIdx.x, places = (uint32_t)p.kinds * ((1u << 3 * p.depth) + 1);
@@ -202,7 +202,7 @@ extern "C" __global__ void __launch_bounds__(256) settle(const Problem p)
 }
 
 // Puts `count` particles of a part of the input, from its sorted share's place `first` on, where they belong among all of the leaves
-// around. They are in this card's share, or stand among what arrived from `from` on.
+// around. They are in this GPU's share, or stand among what arrived from `from` on.
 extern "C" __global__ void __launch_bounds__(256) merge(const Problem p, const uint32_t part, const uint32_t first, const uint32_t count, const uint32_t from)
 {
     const uint32_t k = blockIdx.x * 256u + threadIdx.x;

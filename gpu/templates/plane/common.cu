@@ -1,6 +1,6 @@
-// The adaptive FMM in two dimensions on a card: what all its kernels share.
+// The adaptive FMM in two dimensions on a GPU: what all its kernels share.
 //
-// Points, boxes and lists are those of the room `plane`, to the bit: this text says how they are found, and `plane/mesh.rs`
+// Points, boxes and lists are those of the module `plane`, to the bit: this text says how they are found, and `plane/mesh.rs`
 // and `plane/lists.rs` what they are. Lengths are in units of the frame, strengths are scaled to at most 1.
 
 // Numbers whose powers may leave f64, as in plane/mesh.rs.
@@ -20,7 +20,7 @@ struct Frame { double origin[2], factor, strength, log_length, vector, potential
 
 // What the host reads after a run.
 struct Status {
-    uint64_t unfit;             // the arithmetic of the card is too narrow for the points
+    uint64_t unfit;             // the arithmetic of the GPU is too narrow for the points
     uint64_t pairs, p2l, m2p;   // of points of P2P, and of points and boxes of the others
     uint64_t items[4];          // in the lists of M2L, of strong coupling, of P2L and of M2P
 };
@@ -40,7 +40,7 @@ struct __align__(16) Source { double x, y, re, im; };
 
 struct __align__(16) Complex { double re, im; };
 
-// Everything on the card.
+// Everything on the GPU.
 struct Problem {
     const double *input_x, *input_y, *input_re, *input_im;
     Extent *extents;
@@ -52,7 +52,7 @@ struct Problem {
     uint64_t *rectangles;       // for each segment that tiles split: greatest keys, of -x, x, -y, y
     uint32_t *histograms, *cursors;
     uint64_t *tiles;            // of each tile the points that are surely lower, and in the high half those equal to the pivot
-    uint64_t *keys;             // of the points of a segment that may be the pivot; then room of the blocks that split alone
+    uint64_t *keys;             // of the points of a segment that may be the pivot; then space of the blocks that split alone
     uint32_t *key_tiles;
     Pivot *pivots;
     double *low_x, *low_y, *high_x, *high_y, *centre_x, *centre_y, *radius, *unit;  // of all boxes, level by level
@@ -60,7 +60,7 @@ struct Problem {
     Source *sources;            // box by box
     List *weak, *strong, *p2l, *m2p;        // strong: two columns for levels in turn; the last two of the finest boxes
     uint32_t *items[4];         // what the lists have, in the order of `Status`
-    uint64_t room[4];           // how many items there is room for
+    uint64_t room[4];           // the capacity in items
     double *m, *l;              // expansions: real parts, then imaginary parts
     const double *binomials;    // row n of Pascal's triangle from n (n + 1) / 2 on
     double *near;               // what P2P gives: columns of real and imaginary parts, and of potentials

@@ -101,7 +101,7 @@ PF Shift shift_of(const Problem &p, const uint32_t box, const uint32_t child)
     return {length * at_centre(p, box, p.centre_x[child], p.centre_y[child]), exponent_of(p.unit[child]) - exponent_of(p.unit[box])};
 }
 
-// The multipole expansion of a box from those of its children, by a warp with room for four expansions.
+// The multipole expansion of a box from those of its children, by a warp with space for four expansions.
 PF void m2m_box(const Problem &p, const uint32_t level, const uint32_t k, double *const room)
 {
     const uint32_t lane = threadIdx.x % 32, box = first_box(level) + k, child = first_box(level + 1) + 4 * k;

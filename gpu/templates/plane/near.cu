@@ -5,7 +5,7 @@
 // Added to squares of distances, of which it changes only 0: its reciprocal times the difference 0 is 0.
 #define TINY 0x1p-980
 
-// 1 / x to the last place or so, for normal numbers: the card's approximation, good to 2^-20, and one step of the third order.
+// 1 / x to the last place or so, for normal numbers: the GPU's approximation, good to 2^-20, and one step of the third order.
 PF double reciprocal(const double x)
 {
 #ifdef __CUDACC__
@@ -49,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(384) p2p(const Problem p)
     const uint32_t i = own.start + begin + (works ? place : 0);
     const double x = p.sources[i].x, y = p.sources[i].y;
     const List list = p.strong[(p.levels % 2 << 2 * p.levels) + k];
-    // Every box has room for `most` sources.
+    // Every box has space for `most` sources.
     const uint32_t all = list.count * p.most, each = TILE_SOURCES / ways;
     Sum sum = {0, 0, 0};
     double strength = 0;

@@ -157,7 +157,7 @@ struct Sides {
     }
 };
 
-// Moves them. Each block takes room for its own by atomic additions.
+// Moves them. Each block takes space for its own by atomic additions.
 extern "C" __global__ void __launch_bounds__(256) pivots_move(const Problem p, const uint32_t splits, const uint32_t tiles,
                                                               const uint32_t limit)
 {

@@ -194,7 +194,7 @@ extern __shared__ __align__(16) uint32_t room_of_block[];
 alignas(16) static uint32_t room_of_block[3 * MANY + RANK_BINS];
 #endif
 
-// The lists of a block in its shared memory. Ranking needs room behind the first of them.
+// The lists of a block in its shared memory. Ranking needs space behind the first of them.
 PF Lists lists_of_block(const uint32_t *const owners_x, const uint32_t *const owners_y)
 {
     return {room_of_block, room_of_block + MANY, room_of_block + 2 * MANY, {owners_x, owners_y}};

@@ -94,9 +94,9 @@ pub fn rgmii_name(kernel: &str) -> String {
     format!("{kernel}_rgmii")
 }
 
-/// What needs no vendor: the network's core, whose text is elsewhere, in front of what takes and gives the words of datagrams (see
-/// [`network::around`]). The top, `KERNEL_gmii`, has the clocks, resets, addresses and GMII ports of the core, and the lights `busy`
-/// and `resting`.
+/// The vendor-independent top: the network's core, whose text is elsewhere, in front of the modules that take and give the words of
+/// datagrams (see [`network::around`]). The top, `KERNEL_gmii`, has the clocks, resets, addresses and GMII ports of the core, and the
+/// lights `busy` and `resting`.
 pub fn on_wire(kernel: &str, network: Netlist) -> Netlist {
     let mut all = network;
     let mut m = Module { name: name(kernel), ..Module::default() };

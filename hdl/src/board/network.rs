@@ -1,4 +1,4 @@
-//! What a board on the network has that needs no vendor: link, engine and the light of work, at the words of datagrams.
+//! The vendor-independent part of a board on the network: link, engine and the light of work, at the words of datagrams.
 
 use super::top::{Parts, lights, tapped};
 use crate::rtl::Value;

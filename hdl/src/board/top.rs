@@ -29,7 +29,7 @@ pub struct BoardDesign {
     /// All of it, the clock included.
     pub netlist: Netlist,
     pub engine: Design,
-    /// What the board says of itself: also its clock and its baud rate.
+    /// The board's identity record: also its clock and its baud rate.
     pub identity: Identity,
     /// The clock in MHz.
     pub mhz: f64,
@@ -64,7 +64,7 @@ pub fn design(
     Ok(BoardDesign { netlist: top(&parts, &engine.netlist), engine, identity, mhz })
 }
 
-/// What a top is made of.
+/// The parts of a top.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     pub board: &'static Board,
@@ -163,7 +163,7 @@ pub(super) fn reset(kernel: &str) -> Module {
     m
 }
 
-/// What the lights see of the streams, as (port of the lights, its width).
+/// The signals of the streams that the lights observe, as (port of the lights, its width).
 pub(super) fn taps(parts: &Parts) -> Vec<(&'static str, u32)> {
     let mut taps = vec![("to_engine", 1), ("from_engine", 1), ("last", 1), ("opcode", 8)];
     if parts.engines > 1 {

@@ -1,10 +1,10 @@
-//! What an expression costs in time: the distinct inputs of its bits, and the carries between them.
+//! The timing cost of an expression: the distinct inputs of its bits, and the carries between them.
 
 use super::target::Cost;
 use crate::hash::FastMap;
 use crate::rtl::expr::{Binary, Expr, Leaf, Node, Test};
 
-/// What one bit of an expression depends on: inputs in ascending order, each once.
+/// The inputs that one bit of an expression depends on, in ascending order, each once.
 type Inputs = Vec<u32>;
 
 /// Inputs of the smallest table that a target has, and of a carry cell's own one.
@@ -127,7 +127,7 @@ impl<L: Leaf> Walk<L> {
         a.iter().zip(&b).map(|(a, b)| union(a, b)).collect()
     }
 
-    /// What all bits depend on together.
+    /// The inputs that all bits depend on together.
     fn all(&mut self, e: &Expr<L>) -> Inputs {
         self.bits(e).iter().fold(Vec::new(), |all, b| union(&all, b))
     }

@@ -51,9 +51,9 @@ struct Emitter<'a> {
     /// The instances of parts, by owner.
     parts: BTreeMap<u32, String>,
     module: Module,
-    /// What the module is made of, and whose it is.
+    /// The items of the module, each with its owner.
     items: Vec<Owned>,
-    /// What goes through memory, and for each signal and its copy where that is found.
+    /// Values that are delayed in memory, and for each signal and its copy where that is found.
     stays: Vec<Stay>,
     instances: Vec<Owned>,
     stored: BTreeMap<(usize, usize), Stored>,
@@ -262,7 +262,7 @@ impl Emitter<'_> {
         modules
     }
 
-    /// What is static, in front of the stages.
+    /// Defines the static signals, in front of the stages.
     fn still(&mut self) {
         for k in (0..self.circuit.signals.len()).filter(|k| self.placed.live[*k] && self.placed.ready[*k].fixed) {
             self.define(k);

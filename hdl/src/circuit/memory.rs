@@ -1,4 +1,4 @@
-//! Which waiting values go through memory.
+//! Selection of the waiting values that go through memory.
 
 use super::emit::Copy;
 use crate::circuit::target::{DelayKind, Target};

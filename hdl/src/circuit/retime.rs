@@ -94,7 +94,7 @@ fn order(circuit: &Circuit, early: &Placed, variable: &[usize], p: &mut Problem)
     }
 }
 
-/// What lies behind a signal within one stage.
+/// The logic behind a signal within one stage.
 struct Reach {
     /// Logic that still fits the clock.
     within: Vec<usize>,

@@ -1,4 +1,4 @@
-//! What an FPGA family costs in time and parts: the delays that operators pipeline themselves by.
+//! Timing and area costs of an FPGA family: the delays that operators pipeline themselves by.
 //!
 //! A target is data, not code: a file in `hdl/targets` that gives each number and says where it comes from, and a line in
 //! [`TEXTS`]. Delays include typical routing in a placed design. `scripts/measure_targets.py` measures them.
@@ -61,7 +61,7 @@ pub struct DelayMemory {
     pub from: u32,
 }
 
-/// What a delay line can be made of, apart from flip-flops.
+/// The primitives that a delay line can be made of, apart from flip-flops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DelayKind {
@@ -119,7 +119,7 @@ pub fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|t| t.name == name)
 }
 
-/// What operators are built for: a target, the clock frequency to reach on it, and the multipliers to spend.
+/// The constraints that operators are built for: a target, the clock frequency to reach on it, and the multipliers to spend.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     pub target: &'static Target,
@@ -148,7 +148,7 @@ impl Clock {
     }
 }
 
-/// What a piece of combinational logic costs; [`Cost::delay`] turns it into time.
+/// The cost of a piece of combinational logic; [`Cost::delay`] turns it into time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Cost {
     /// Wires only: slices, concatenations, constants.

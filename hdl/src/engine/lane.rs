@@ -1,6 +1,6 @@
 //! The lane: one or two banks of i registers, the pipeline, and an accumulator for each output.
 //!
-//! It has neither reset nor clock enable. What stands in it is replaced by `first`, and `valid` and `active` decide
+//! It has neither reset nor clock enable. Its content is replaced by `first`, and `valid` and `active` decide
 //! whether a pair counts. Sums are kept from a group's last pair to the next group's, of which no two come in neighbouring
 //! clocks.
 
@@ -24,7 +24,7 @@ use enter::{enter, entered};
 
 /// Bits above an output's own in which a sum is exact for 2^32 sources.
 const GUARD: u32 = 32;
-/// What travels beside a pair does so in memory where the pipeline is longer than this.
+/// The longest pipeline whose sideband, the signals that travel beside a pair, is kept in registers; beyond it, in memory.
 const LONG: u32 = 7;
 /// The longest addition in one clock; longer sums take two, the upper half one clock later.
 const CHAIN: u32 = 64;
@@ -88,7 +88,7 @@ struct Output<'a> {
     format: Format,
 }
 
-/// What arrives at the accumulators beside a pair.
+/// The sideband signals that arrive at the accumulators with a pair.
 struct Beside {
     /// Whether the pair counts, and whether it is a group's first or last one.
     take: Value,
@@ -134,7 +134,7 @@ fn ports(lane: &mut Module, config: &Config) {
     lane.port(Dir::Out, "r_done", 1);
 }
 
-/// What travels with a pair: last, first and whether it counts, from the high bit on, behind `stored` cycles in memory.
+/// The sideband of a pair: last, first and whether it counts, from the high bit on, behind `stored` cycles in memory.
 fn beside(lane: &mut Module, kernel: &str, stored: u32) -> Value {
     lane.comment("What travels beside the pair.");
     let [last, first, valid, active] = ["c_last", "c_first", "c_valid", "c_active"].map(|name| entered(lane, name));
@@ -192,7 +192,7 @@ fn i_registers(lane: &mut Module, port: &str, source: &Value, banks: u32) -> Val
     lane.reg(format!("now_{port}"), chosen)
 }
 
-/// The registers in front of the pipeline, and the pipeline. What comes from the j memory comes from registers already, either of
+/// The registers in front of the pipeline, and the pipeline. Signals from the j memory come from registers already, either of
 /// the lane's own or of its group.
 fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     let layout = &config.layout;
@@ -280,10 +280,10 @@ fn sticky_flags(lane: &mut Module, beside: &Beside, split: bool) -> Value {
 
 /// A part of a sum: bits that fit one carry chain.
 struct Part<'a> {
-    /// What its names begin and end with.
+    /// The affix of its names.
     name: &'a str,
     port: &'a str,
-    /// What is added to it in each clock, all of its width.
+    /// The terms added to it in each clock, all of its width.
     terms: &'a [Value],
     /// High one clock before a group's first pair is added, and while its last one is.
     clear: &'a Value,

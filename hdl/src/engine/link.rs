@@ -10,7 +10,7 @@ pub struct LinkError(pub String);
 
 /// An engine at the other end of two streams. It keeps its state between calls.
 pub trait Link: Send {
-    /// What the engine was built with.
+    /// The configuration the engine was built with.
     fn config(&self) -> &Config;
 
     /// Sends whole packets in order, and hands every whole packet that comes back to `receive`, its words without
@@ -26,7 +26,7 @@ pub trait Link: Send {
 
 /// Several engines that are reached together. They work at the same time, each on its own packets in their order.
 pub trait Board: Send {
-    /// What the engines were built with.
+    /// The configurations the engines were built with.
     fn configs(&self) -> &[Config];
 
     /// As [`Link::exchange`], for packets of several engines: `to` has the number of each packet's engine, and `receive` gets

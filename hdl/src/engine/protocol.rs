@@ -27,7 +27,7 @@
 //! many segments, a lane group that there is not, [`RUN_KEEP`] or [`RUN_HOLD`] with n_i > L, or an I packet that no run
 //! waits for or whose n is not the one due, sets the protocol-error bit and does nothing else (records of a LOAD_J
 //! that stand before the fault are stored). RUN and END end a run that still waits for I packets, and
-//! that is an error too. What follows the fault's TLAST works as always.
+//! that is an error too. Packets after the fault's TLAST work as always.
 
 mod reply;
 mod wire;
@@ -67,7 +67,7 @@ pub struct Segment {
     pub count: u32,
 }
 
-/// What a RUN packet says besides its segments.
+/// The fields of a RUN packet besides its segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RunHeader {
     /// Comes back with each of the run's results.

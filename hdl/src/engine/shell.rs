@@ -82,7 +82,7 @@ pub(super) fn stream_ports(module: &mut Module, stream_bits: u32) {
     }
 }
 
-/// The ports of the shell towards the lanes. What differs between lane groups stands side by side, group 0 lowest.
+/// The ports of the shell towards the lanes. Signals that differ between lane groups stand side by side, group 0 lowest.
 pub(super) fn lane_bus(s: &Shape) -> Vec<(Dir, String, u32)> {
     let mut bus = vec![
         (Out, "l_i_we", s.all_lanes()),

@@ -13,7 +13,7 @@ use crate::rtl::netlist::{Item, Module, Netlist};
 use crate::rtl::{Value, cat};
 use askama::Template;
 
-/// Most engines behind one pair of streams: as many as an identity has room for.
+/// Most engines behind one pair of streams: as many as an identity has space for.
 pub const MOST_ENGINES: usize = 4;
 /// Beats that wait in front of each engine, so that one that is busy does not hold up the others at once: a block memory.
 pub const QUEUE: u32 = 512;
@@ -104,7 +104,7 @@ struct Text {
     next: Vec<(u32, String)>,
     beat: String,
     number: String,
-    /// What fills a beat above its first word.
+    /// The padding of a beat above its first word.
     padding: String,
     last_one: u32,
 }
@@ -159,7 +159,7 @@ pub fn around(prefix: &str, engines: &[&str], stream_bits: u32) -> Netlist {
             ("m_tlast", answer.msb()),
         ];
         top.instance(*engine, format!("engine_{k}"), ports.map(|(port, value)| (port.to_string(), value)));
-        // Engines and link stand apart: whether the link has room comes to an engine through a register.
+        // Engines and link stand apart: whether the link has space comes to an engine through a register.
         let ports = [
             ("clk", clk.clone()),
             ("rst", rst.clone()),

@@ -24,7 +24,7 @@ pub struct Peer {
 #[derive(Clone, Debug)]
 pub struct BoardEnd {
     identity: Identity,
-    /// Who has the session.
+    /// The peer that has the session.
     host: Option<Peer>,
     /// Tag of the session, or of the last one.
     session: u32,
@@ -48,7 +48,7 @@ pub struct BoardEnd {
     answer_due: bool,
     lost_due: bool,
     rewind_due: bool,
-    /// Who is answered outside of the session, and with what. There is room for one.
+    /// The peer answered outside of the session, and the answer. There is space for one.
     aside: Option<(Peer, Kind, u32)>,
 }
 

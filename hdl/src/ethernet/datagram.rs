@@ -23,7 +23,7 @@ pub const MOST_BYTES: usize = 4 * (HEADER + MOST + 1);
 /// In every datagram of the link.
 pub const MARK: u16 = u16::from_le_bytes(*b"PF");
 
-/// What a datagram is for. The first four are those of the serial link.
+/// The type of a datagram. The first four are those of the serial link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Payload, or an acknowledgement alone.

@@ -16,7 +16,7 @@ struct Component<'a> {
 
 /// One of the engine's streams.
 struct Stream {
-    /// What the names of its ports begin with, before an underscore.
+    /// The prefix of its ports' names, before an underscore.
     name: &'static str,
     mode: &'static str,
     description: &'static str,

@@ -10,11 +10,11 @@ pub struct Tool {
     pub name: &'static str,
     /// Families of ours that it knows, each with a device; the first one serves any pipeline.
     devices: &'static [Device],
-    /// What constraints' files are called.
+    /// The file name of the constraints.
     constraints: &'static str,
 }
 
-/// What a tool calls a device.
+/// A tool's name of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Device {
     target: &'static str,
@@ -77,7 +77,7 @@ struct Radiant<'a> {
     common: Common<'a>,
 }
 
-/// What all scripts have.
+/// The fields common to all scripts.
 struct Common<'a> {
     made: String,
     script: &'a str,

@@ -1,4 +1,4 @@
-//! What is known of a value besides its format: how small and how large it can be.
+//! Bounds of a value besides its format: how small and how large it can be.
 //!
 //! The compiler carries these bounds through the graph ([`crate::op::Operator::bounds`]). They shrink circuits: flags
 //! that cannot be raised are not checked, and zeros that cannot occur need no care. They never change a bit.
@@ -61,7 +61,7 @@ impl Bounds {
         Bounds { low: low.max(all.low), high: high.max(all.low), zero: zero || low < all.low }
     }
 
-    /// What two sets of values have together.
+    /// The union of two sets of values.
     pub fn or(self, other: Bounds) -> Bounds {
         Bounds { low: self.low.min(other.low), high: self.high.max(other.high), zero: self.zero || other.zero }
     }

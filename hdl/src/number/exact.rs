@@ -23,7 +23,7 @@ use std::fmt;
 /// An exact number.
 pub type Exact = BigRational;
 
-/// What became of a number on its way into a format.
+/// The outcome of converting a number to a format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fit {
     /// The pattern stands for the number itself.

@@ -1,7 +1,7 @@
 //! The number formats: `intW`, `uintW`, `fixedW.F`, `ufixedW.F`, `floatW.M`, `logW.F` (RULES N1).
 //!
 //! A value is always carried as the unsigned integer of its bit pattern in a `u64`, zero-extended from
-//! the format's width. What the pattern means is the format's business alone.
+//! the format's width. The interpretation of the pattern is up to the format alone.
 
 use std::fmt;
 use std::str::FromStr;

@@ -102,7 +102,7 @@ pub fn powers(frac: u32, mant: u32, mode: Rounding) -> &'static [u32] {
         .get_or_init(|| (0..1u64 << frac).map(|k| rounded(exp2(k, frac) - ONE, mant, mode)).collect())
 }
 
-/// What a sum adds to the larger logarithm where the other one is k last places less: log2(1 + 2^-d) in last places, for all k
+/// The term that a sum adds to the larger logarithm where the other one is k last places less: log2(1 + 2^-d) in last places, for all k
 /// for which that is not 0.
 pub fn sums(frac: u32, mode: Rounding) -> &'static [u32] {
     static TABLES: Tables = [const { [const { OnceLock::new() }; 16] }; 2];
@@ -115,9 +115,9 @@ pub fn sums(frac: u32, mode: Rounding) -> &'static [u32] {
     })
 }
 
-/// What a difference takes from the larger logarithm: -log2(1 - 2^-d) in last places, for all k from 1 for which that is not
-/// what it is for all larger ones, [`far_difference`]; the first entry stands for equal numbers and is 0. A result that is
-/// rounded down takes more.
+/// The term that a difference takes from the larger logarithm: -log2(1 - 2^-d) in last places, for all k from 1 for which that
+/// differs from its value for all larger ones, [`far_difference`]; the first entry stands for equal numbers and is 0. A result
+/// that is rounded down takes more.
 pub fn differences(frac: u32, mode: Rounding) -> &'static [u32] {
     static TABLES: Tables = [const { [const { OnceLock::new() }; 16] }; 2];
     TABLES[mode as usize][frac as usize].get_or_init(|| {
@@ -133,7 +133,7 @@ pub fn differences(frac: u32, mode: Rounding) -> &'static [u32] {
     })
 }
 
-/// What a difference takes from a logarithm that is much the larger one: nothing, or what keeps it from being too large.
+/// The term that a difference takes from a much larger logarithm: 0, or the least that keeps the result from being too large.
 pub fn far_difference(mode: Rounding) -> u32 {
     mode.truncates() as u32
 }

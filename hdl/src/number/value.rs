@@ -1,4 +1,4 @@
-//! What a pattern stands for as an f64.
+//! The value of a pattern as an f64.
 
 use super::lns;
 use super::real::exp2;

@@ -47,7 +47,7 @@ impl CType {
         CType { signed: true, ..CType::unsigned(bits) }
     }
 
-    /// What holds a pattern of a format.
+    /// The type that holds a pattern of a format.
     pub fn of(format: Format) -> CType {
         CType::unsigned(format.width())
     }
@@ -228,6 +228,6 @@ pub fn of_use(op: &dyn Operator, inst: &Inst, c: &mut CText, args: &[CVar]) -> (
 /// The types of C, and `PF` for what is before each function, where the text stands alone.
 pub const HEAD: &str = include_str!("ctext/head.h");
 
-/// What the text needs behind that: shifts by any amount, counts of leading zeros, and the exact sums of outputs. Everything
-/// has the same meaning under CUDA and in C++ on the host.
+/// The functions the text needs behind that: shifts by any amount, counts of leading zeros, and the exact sums of outputs. All of
+/// them behave the same under CUDA and in C++ on the host.
 pub const PRELUDE: &str = include_str!("ctext/prelude.h");

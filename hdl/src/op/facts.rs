@@ -3,7 +3,7 @@
 use super::{Inst, Operator};
 use crate::Flags;
 
-/// What a use comes to without being computed.
+/// The result of a use that needs no computation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fold {
     /// That argument, as it is.
@@ -11,7 +11,7 @@ pub enum Fold {
     Const(u64),
 }
 
-/// What an operator makes of its own result.
+/// The effect of an operator on its own result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Twice {
     /// The same again: f(f(x)) = f(x).
@@ -23,18 +23,18 @@ pub enum Twice {
 /// The integers that a result can be before it wraps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unwrapped {
-    /// What the result is called, such as a sum.
+    /// The noun for the result in messages, such as a sum.
     pub what: &'static str,
     pub low: i128,
     pub high: i128,
 }
 
-/// What a conversion can lose of a value besides rounding a float.
+/// The part of a value that a conversion can lose besides rounding a float.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Loss {
-    /// So many high bits.
+    /// The number of high bits lost.
     High(u32),
-    /// So many fraction bits.
+    /// The number of fraction bits lost.
     Fraction(u32),
     /// It saturates.
     Range,

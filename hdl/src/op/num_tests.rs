@@ -69,7 +69,7 @@ fn saturated(format: Format, n: &BigInt) -> (u64, Flags) {
     (wrapped(format, &inside), Flags::SATURATION.when(&inside != n))
 }
 
-/// What an operator of two values of one format, or one value, should give; `None` where it does not take the format.
+/// The expected result of an operator on two values of one format, or one value; `None` where it does not take the format.
 fn expected(name: &str, inst: &Inst, args: &[u64]) -> Option<(u64, Flags)> {
     let format = inst.args[0];
     let a = value(format, args[0]);

@@ -1,4 +1,4 @@
-//! What several operators' circuits and bits are made of.
+//! Parts shared by several operators' circuits and bits.
 
 pub(super) mod division;
 pub(crate) mod float_parts;

@@ -1,7 +1,7 @@
 //! Delay lines in memory: a circular buffer that takes a word and gives an old one each clock.
 //!
 //! They have no reset: like the pipelines they stand in, they flush themselves. The address counts through a power of two
-//! from any start, so only simulators need to be told one.
+//! from any start, so only simulators need an initial value.
 
 use crate::rtl::netlist::{Dir, Item, Module, range};
 

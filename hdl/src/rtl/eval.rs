@@ -23,7 +23,7 @@ struct Rows {
     rows: Vec<u32>,
 }
 
-/// What a step does with the words of its rows `a`, `b` and `c`, and with `mask` and `count`.
+/// The operation of a step on the words of its rows `a`, `b` and `c`, with `mask` and `count`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum What {
     And,
@@ -111,7 +111,7 @@ impl<L: Leaf> Builder<L> {
         b
     }
 
-    /// What `leaf` stands for from here on.
+    /// Defines the value of `leaf` from here on.
     pub fn define(&mut self, leaf: L, expr: &Expr<L>) {
         let rows = self.value(expr);
         self.leaves.insert(leaf, rows);

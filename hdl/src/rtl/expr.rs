@@ -12,7 +12,7 @@ use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// What expressions read.
+/// The leaves that expressions read.
 pub trait Leaf: Clone + Eq + Hash + Debug {}
 
 impl<L: Clone + Eq + Hash + Debug> Leaf for L {}
@@ -73,7 +73,7 @@ pub enum Binary {
     Sub,
 }
 
-/// What becomes of all bits of an operand.
+/// The reduction of all bits of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Reduce {
     And,
@@ -92,7 +92,7 @@ pub enum Test {
     Ge,
 }
 
-/// Which way a shift goes, and what comes in.
+/// The direction of a shift, and the bits shifted in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Shift {
     Left,

@@ -1,4 +1,4 @@
-//! What the lane knows of a pipeline that takes a pair every K clocks.
+//! The interface between the lane and a pipeline that takes a pair every K clocks.
 //!
 //! Such a pipeline has two more ports. `start` is high in the clock before each one in which a pair may enter, every K clocks.
 //! `slots` has a bit for each of the K clocks from there on: bit 0 in the clock in which a pair enters. Its pins stand still from

@@ -20,7 +20,7 @@ struct Slice {
     index: u32,
     width: u32,
     attributes: String,
-    /// What it is written with.
+    /// The data it is written with.
     data: String,
 }
 
@@ -75,7 +75,7 @@ const BLOCK_BITS: u64 = 4096;
 const ROM_WORDS: usize = 1024;
 const ROM_WIDTH: u32 = 8;
 
-/// What tools are told of a memory, in the words of each: yosys, Vivado, Quartus, and Synplify or Radiant. Unless it `collides`,
+/// The synthesis attributes of a memory, in the words of each tool: yosys, Vivado, Quartus, and Synplify or Radiant. Unless it `collides`,
 /// no word is read while it is written, so that nothing has to stand around the memory for that.
 pub(crate) fn attributes(width: u32, depth: u32, collides: bool) -> String {
     let mut list = Vec::new();

@@ -10,7 +10,7 @@ use words::OF_VERILOG;
 /// All reserved words in small letters, since VHDL and some file systems tell no capitals apart.
 static KEYWORDS: LazyLock<FastSet<String>> = LazyLock::new(|| small(LANGUAGES.iter().flat_map(|l| l.1)));
 
-/// Those of Verilog and its tools.
+/// The reserved words of Verilog and its tools.
 static VERILOG: LazyLock<FastSet<String>> = LazyLock::new(|| small(OF_VERILOG.iter().copied().flatten()));
 
 fn small<'a>(words: impl Iterator<Item = &'a &'a str>) -> FastSet<String> {

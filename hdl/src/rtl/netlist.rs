@@ -17,7 +17,7 @@ use crate::rtl::memory::rom_attributes;
 use crate::rtl::term::TermPorts;
 use std::fmt::Write as _;
 
-/// What the memory of an [`Item::Rom`] is called, behind the name of its word.
+/// The suffix that names the memory of an [`Item::Rom`], behind the name of its word.
 pub const ROM: &str = "_rom";
 
 /// Direction of a port.
@@ -48,7 +48,7 @@ pub enum Item {
     Reg { name: String, next: Value },
     /// A register that is read before what it takes is defined; a [`Item::Load`] behind says what that is.
     Hold { name: String, width: u32 },
-    /// What a [`Item::Hold`] takes at each rising edge.
+    /// The value that a [`Item::Hold`] takes at each rising edge.
     Load { name: String, next: Value },
     /// `assign name = value;` for an output port or a net.
     Assign { name: String, value: Value },

@@ -1,6 +1,6 @@
 //! Rings: circular buffers in memory that give a word of so many clocks ago as is asked for from clock to clock.
 //!
-//! All rings of a module share what counts the clocks. It has no reset and may begin anywhere; only simulators need to be told where.
+//! All rings of a module share the counter of the clocks. It has no reset and may begin anywhere; only simulators need an initial value.
 
 use crate::rtl::netlist::{Dir, Item, Module, range};
 
@@ -14,7 +14,7 @@ pub fn bits(clocks: u32) -> u32 {
     clocks.next_power_of_two().ilog2().max(1)
 }
 
-/// What counts the clocks: ports `clk` and `at`.
+/// The counter of the clocks: ports `clk` and `at`.
 pub fn counter(bits: u32) -> Module {
     let mut m = Module { name: format!("{COUNT}_{bits}"), ..Module::default() };
     m.doc.push(format!("Counts through {} words.", 1u64 << bits));

@@ -14,7 +14,7 @@ pub struct TermShape {
     pub window: u32,
 }
 
-/// What the ports of a term are named after, besides the output.
+/// The prefixes of a term's port names, besides the output.
 pub const PORTS: [&str; 3] = ["window", "select", "round"];
 
 /// An output of a pipeline that leaves the module as a term: in three ports instead of one.

@@ -25,10 +25,10 @@ pub const HEADER: usize = 8;
 pub const CHECK: usize = 4;
 /// The CRC-32 polynomial, low bit first.
 pub const POLYNOMIAL: u32 = 0xedb8_8320;
-/// What the CRC register holds after a whole frame with its check.
+/// The state of the CRC register after a whole frame with its check.
 pub const RESIDUE: u32 = 0xdebb_20e3;
 
-/// What a frame is for. All but [`Kind::Start`] may carry payload of the stream.
+/// The type of a frame. All but [`Kind::Start`] may carry payload of the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Payload, or an acknowledgement alone.
@@ -138,7 +138,7 @@ impl Frame {
     }
 }
 
-/// What stood between two flags.
+/// The content between two flags.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Received {
     Whole(Frame),

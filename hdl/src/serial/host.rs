@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// How long the host waits before it gives up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Patience {
+pub struct Timeouts {
     /// For the answer to the first frame.
     pub open: Duration,
     /// For any whole frame of a board that was asked.
@@ -21,10 +21,10 @@ pub struct Patience {
     pub stall: Duration,
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
+impl Default for Timeouts {
+    fn default() -> Timeouts {
         let seconds = Duration::from_secs;
-        Patience { open: seconds(5), silence: seconds(5), stall: seconds(30) }
+        Timeouts { open: seconds(5), silence: seconds(5), stall: seconds(30) }
     }
 }
 
@@ -45,7 +45,7 @@ pub enum Failure {
     Busy(u32),
 }
 
-/// What went over the line so far.
+/// The traffic over the line so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
     /// Frames sent, and whole frames received.
@@ -75,7 +75,7 @@ const MARGIN: u64 = 256;
 #[derive(Debug)]
 pub struct HostEnd<M: Medium = SerialLine> {
     nonce: u32,
-    patience: Patience,
+    timeouts: Timeouts,
     medium: M,
     /// Who answered.
     identity: Option<Identity>,
@@ -121,10 +121,10 @@ pub struct HostEnd<M: Medium = SerialLine> {
 
 impl<M: Medium> HostEnd<M> {
     /// A session that is not open yet. The nonce should differ from those of earlier sessions.
-    pub fn new(nonce: u32, patience: Patience) -> HostEnd<M> {
+    pub fn new(nonce: u32, timeouts: Timeouts) -> HostEnd<M> {
         HostEnd {
             nonce,
-            patience,
+            timeouts,
             medium: M::default(),
             identity: None,
             holder: None,
@@ -177,7 +177,7 @@ impl<M: Medium> HostEnd<M> {
         self.queue.len()
     }
 
-    /// What came since the last call.
+    /// Takes the units received since the last call.
     pub fn fetch(&mut self) -> Vec<M::Unit> {
         std::mem::take(&mut self.inbox)
     }
@@ -339,10 +339,10 @@ impl<M: Medium> HostEnd<M> {
     /// The next frame for the line, or `None` if there is nothing to say before [`HostEnd::wake`].
     pub fn transmit(&mut self, now: Duration) -> Result<Option<Vec<u8>>, Failure> {
         let Some(identity) = &self.identity else { return self.open(now) };
-        if self.asked.is_some() && now.saturating_sub(self.heard) >= self.patience.silence {
+        if self.asked.is_some() && now.saturating_sub(self.heard) >= self.timeouts.silence {
             return Err(Failure::Silent);
         }
-        if now.saturating_sub(self.moved) >= self.patience.stall {
+        if now.saturating_sub(self.moved) >= self.timeouts.stall {
             return Err(Failure::Stalled);
         }
         let (from, length) = ((self.next - self.acked) as usize, self.sendable(identity));
@@ -373,7 +373,7 @@ impl<M: Medium> HostEnd<M> {
         Ok(std::mem::take(&mut self.ack_due).then(|| self.make(Kind::Data, Vec::new())))
     }
 
-    /// Units of the next frame, as far as the board has room.
+    /// Units of the next frame, as far as the board has space.
     fn sendable(&self, identity: &Identity) -> usize {
         let room = self.taken + (1 << (identity.down_bits as u32 - M::UNIT_BITS)) - MARGIN;
         let limit = room.min(self.acked.saturating_add(self.in_flight));
@@ -403,7 +403,7 @@ impl<M: Medium> HostEnd<M> {
 
     fn open(&mut self, now: Duration) -> Result<Option<Vec<u8>>, Failure> {
         let begun = *self.begun.get_or_insert(now);
-        if now.saturating_sub(begun) >= self.patience.open {
+        if now.saturating_sub(begun) >= self.timeouts.open {
             return Err(match self.holder {
                 Some(holder) => Failure::Busy(holder),
                 None => Failure::NoAnswer { bytes: self.bytes, frames: self.traffic.received },
@@ -427,6 +427,6 @@ impl<M: Medium> HostEnd<M> {
             return self.asked.map_or(Duration::ZERO, |asked| asked + AT_FIRST);
         };
         let line = if self.sendable(identity) > 0 { self.clear.saturating_sub(AHEAD) } else { Duration::MAX };
-        self.question().min(self.moved + self.patience.stall).min(line)
+        self.question().min(self.moved + self.timeouts.stall).min(line)
     }
 }

@@ -1,4 +1,4 @@
-//! What a board says of itself when a session starts.
+//! The identity that a board reports when a session starts.
 
 use crate::engine::switch::MOST_ENGINES;
 use crate::engine::{Config, Layout};
@@ -10,7 +10,7 @@ pub const PROTOCOL_VERSION: u8 = 1;
 /// ([`crate::engine::switch`]).
 pub const SEVERAL_VERSION: u8 = 2;
 
-/// Bytes of the kernel's name that the identity has room for.
+/// Bytes of the kernel's name that the identity has space for.
 const NAME_BYTES: usize = 28;
 /// Bytes of an identity of several engines before the first of them, and of each.
 const HEAD_BYTES: usize = 20;
@@ -32,7 +32,7 @@ pub struct Identity {
     pub up_bits: u8,
 }
 
-/// What a board says of one engine.
+/// A board's description of one engine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EngineIdentity {
     /// Name of the kernel: a Verilog identifier, for people. `hash` decides.
@@ -127,7 +127,7 @@ impl Identity {
         self.baud == 0
     }
 
-    /// What the names of the link's modules begin with: the name of the first kernel.
+    /// The prefix of the names of the link's modules: the name of the first kernel.
     pub fn prefix(&self) -> &str {
         self.engines.first().map_or("", |engine| &engine.kernel)
     }

@@ -1,4 +1,4 @@
-//! What joins host and board, as far as the host's end has to know: a serial line here, datagrams in [`crate::ethernet`].
+//! The medium that joins host and board, as far as the host's end has to know: a serial line here, datagrams in [`crate::ethernet`].
 
 use super::Identity;
 use super::chunks;
@@ -18,7 +18,7 @@ pub struct Carried<U> {
     pub payload: Vec<U>,
 }
 
-/// What came from the board.
+/// A message received from the board.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Heard<U> {
     Whole(Carried<U>),
@@ -33,7 +33,7 @@ pub enum Heard<U> {
 
 /// A way to carry frames.
 pub trait Medium: Default + Debug + Send {
-    /// What offsets count.
+    /// The unit that offsets count.
     type Unit: Copy + Send + Debug;
     /// log2 of the bytes of a unit.
     const UNIT_BITS: u32;
@@ -44,7 +44,7 @@ pub trait Medium: Default + Debug + Send {
     /// Shortest time after which an unanswered host asks again.
     const SOONEST: Duration;
 
-    /// Most units that are sent and not acknowledged after a loss, whatever the board has room for: where the operating system
+    /// Most units that are sent and not acknowledged after a loss, whatever the board has space for: where the operating system
     /// queues frames, all of them are sent again. It grows as long as nothing is lost.
     const IN_FLIGHT: u64;
 
@@ -60,7 +60,7 @@ pub trait Medium: Default + Debug + Send {
     /// A frame as bytes. Its numbers are cut to the width of their fields.
     fn encode(frame: Carried<Self::Unit>) -> Vec<u8>;
 
-    /// What tells the board that a session is over, if it has to know.
+    /// The message that tells the board that a session is over, if it has to know.
     fn farewell(_session: u32) -> Option<Vec<u8>> {
         None
     }

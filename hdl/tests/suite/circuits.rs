@@ -16,7 +16,7 @@ use testkit::uses::{describe, plain_uses, rows};
 const USES: usize = 30;
 const SAMPLES: usize = 4_000;
 
-/// What the environment says instead.
+/// The environment's value of a setting, or the default.
 fn number(name: &str, usual: usize) -> usize {
     std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
@@ -47,7 +47,7 @@ fn samples(inst: &Inst, count: usize, random: &mut Random) -> Vec<Vec<u64>> {
     (0..inst.args.len()).map(|k| rows.iter().map(|r| r[k]).collect()).collect()
 }
 
-/// What differs first on each clock, if anything does. The bits of a use are computed once, and hold for the use with known signs too.
+/// The first difference on each clock, if any. The bits of a use are computed once, and hold for the use with known signs too.
 fn compare(op: &dyn Operator, inst: &Inst, clocks: &[Clock]) -> Vec<String> {
     let columns = samples(inst, number("SAMPLES", SAMPLES), &mut Random::new(1));
     let row = |k: usize| columns.iter().map(|c| c[k]).collect::<Vec<u64>>();

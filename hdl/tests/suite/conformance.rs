@@ -68,7 +68,7 @@ fn every_operator_has_a_name_of_its_own() {
     }
 }
 
-/// What is wrong first with a use, or nothing.
+/// The first error of a use, or `None`.
 fn check(op: &dyn Operator, inst: &Inst, k: usize) -> Option<String> {
     let whole = || {
         let rows = rows(inst, ROWS, &mut Random::new(k as u64));

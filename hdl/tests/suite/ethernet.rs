@@ -8,7 +8,7 @@ use hdl::ethernet::board::{BoardEnd, HOLD, Peer};
 use hdl::ethernet::datagram::{Datagram, Kind};
 use hdl::ethernet::words;
 use hdl::serial::Identity;
-use hdl::serial::host::{Failure, HostEnd, Patience};
+use hdl::serial::host::{Failure, HostEnd, Timeouts};
 use std::collections::VecDeque;
 use std::time::Duration;
 use testkit::Random;
@@ -85,7 +85,7 @@ struct Bench {
     board: BoardEnd,
     down: Way,
     up: Way,
-    /// What the engine took, where packets ended, and what it still has to say.
+    /// The words the engine took, where packets ended, and the answers that it still has to send.
     words: Vec<u32>,
     lasts: Vec<bool>,
     answers: VecDeque<Vec<u32>>,
@@ -100,7 +100,7 @@ impl Bench {
         let nonce = random.bits() as u32 | 1;
         Bench {
             now: Duration::ZERO,
-            host: HostEnd::new(nonce, Patience::default()),
+            host: HostEnd::new(nonce, Timeouts::default()),
             board: BoardEnd::new(identity),
             down: Way::new(faults),
             up: Way::new(faults),
@@ -314,7 +314,7 @@ fn a_session_is_bound_to_its_host() {
     assert!(other.transmit(true).is_none());
     other.receive(bench.now, US, damaged);
     assert!(other.transmit(true).is_some());
-    // A host that is silent for long loses the board to one that asks, and is told.
+    // A host that is silent for long loses the board to one that asks, and is notified.
     assert!(other.receive(bench.now + HOLD, OTHER, &data(Kind::Start, 77)));
     bench.board = other;
     bench.now += HOLD;

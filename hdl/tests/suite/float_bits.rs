@@ -83,7 +83,7 @@ fn to_format(f: Format, rounding: Rounding, x: &BigRational, above: Flags) -> (u
     (sign | field << f.mant() | u64::try_from(fraction).unwrap(), Flags::NONE)
 }
 
-/// What an operator must give.
+/// The expected result of an operator.
 fn expected(name: &str, inst: &Inst, args: &[u64]) -> (u64, Flags) {
     let v: Vec<BigRational> = inst.args.iter().zip(args).map(|(f, b)| value(*f, *b)).collect();
     let to = inst.result;

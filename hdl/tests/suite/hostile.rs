@@ -4,7 +4,7 @@ use crate::link_common::identity;
 use hdl::engine::{Config, Layout};
 use hdl::ethernet::{Datagrams, datagram};
 use hdl::serial::frame::{Frame, Kind};
-use hdl::serial::host::{Failure, HostEnd, Patience};
+use hdl::serial::host::{Failure, HostEnd, Timeouts};
 use hdl::serial::medium::{Medium, SerialLine};
 use hdl::serial::{EngineIdentity, Identity};
 use std::time::Duration;
@@ -51,7 +51,7 @@ fn opened<M: Medium>(answer: &[u8]) -> Result<Identity, Failure>
 where
     M::Unit: Default,
 {
-    let mut host = HostEnd::<M>::new(7, Patience::default());
+    let mut host = HostEnd::<M>::new(7, Timeouts::default());
     host.transmit(Duration::ZERO)?;
     host.receive(Duration::ZERO, answer)?;
     let Some(identity) = host.identity().cloned() else { return Err(Failure::Silent) };
@@ -146,7 +146,7 @@ fn any_frames<M: Medium>(random: &mut Random, said: &[u8], frame: impl Fn(&mut R
 where
     M::Unit: Default,
 {
-    let mut host = HostEnd::<M>::new(7, Patience::default());
+    let mut host = HostEnd::<M>::new(7, Timeouts::default());
     let _ = host.transmit(Duration::ZERO);
     host.receive(Duration::ZERO, said).expect("the identity is right");
     let mut now = Duration::ZERO;

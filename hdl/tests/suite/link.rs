@@ -5,7 +5,7 @@ use crate::link_common::{Bench, Faults, identity, turned};
 use hdl::engine::protocol::Stream;
 use hdl::serial::board::BoardEnd;
 use hdl::serial::chunks;
-use hdl::serial::host::{Failure, Patience};
+use hdl::serial::host::{Failure, Timeouts};
 use hdl::serial::{Line, link_seconds};
 use std::time::Duration;
 use testkit::Random;
@@ -59,7 +59,7 @@ fn check(bench: &Bench, stream: &Stream, beat_words: u32) {
     assert_eq!(bench.came, back);
 }
 
-/// What came is right as far as it goes.
+/// Checks that the received words are right as far as they go.
 fn check_prefix(bench: &Bench, stream: &Stream, beat_words: u32) {
     let (words, lasts) = beats(stream, beat_words);
     assert!(words.starts_with(&bench.engine.words) && lasts.starts_with(&bench.engine.lasts));
@@ -82,12 +82,12 @@ fn work_is_delivered_once_and_in_order_over_any_line() {
         let ring = |r: &mut Random| rings[r.below(5) as usize];
         let identity = identity(stream_bits, ring(&mut random), ring(&mut random));
         let lines = (faults(&mut random), faults(&mut random));
-        // Patience is for dead boards; these lines are only bad.
-        let patience = Patience { open: Duration::from_secs(60), ..Patience::default() };
+        // Timeouts is for dead boards; these lines are only bad.
+        let timeouts = Timeouts { open: Duration::from_secs(60), ..Timeouts::default() };
         let most = [3, 40, 700][random.below(3) as usize];
         let total = 200 + random.below(800) as usize;
         let stream = packets(&mut random, most, total);
-        let mut bench = Bench::new(seed, identity, lines, patience);
+        let mut bench = Bench::new(seed, identity, lines, timeouts);
         exchange(&mut bench, &stream, stream_bits / 32)
             .unwrap_or_else(|e| panic!("seed {seed} at {:?}: {e:?} {lines:?} {:?}", bench.now, bench.host.traffic()));
         check(&bench, &stream, stream_bits / 32);
@@ -101,7 +101,7 @@ fn work_is_delivered_once_and_in_order_over_any_line() {
 fn offsets_turn_over_many_times() {
     let line = Faults { flip: 2e-4, drop: 1e-4, double: 1e-4, cut: 2e-5, noise: 0.0 };
     for seed in 0..4 {
-        let mut bench = Bench::new(seed, identity(32, 11, 11), (line, line), Patience::default());
+        let mut bench = Bench::new(seed, identity(32, 11, 11), (line, line), Timeouts::default());
         let stream = packets(&mut Random::new(seed), 300, 150_000);
         (bench.take, bench.give) = (80, 80);
         exchange(&mut bench, &stream, 1).expect("such a line is good enough");
@@ -111,7 +111,7 @@ fn offsets_turn_over_many_times() {
 
 #[test]
 fn a_clean_line_sends_nothing_twice_and_is_well_used() {
-    let mut bench = Bench::new(1, identity(32, 12, 12), Default::default(), Patience::default());
+    let mut bench = Bench::new(1, identity(32, 12, 12), Default::default(), Timeouts::default());
     let mut stream = Stream::default();
     let mut random = Random::new(1);
     (0..100).for_each(|_| stream.packet((0..300).map(|_| random.bits() as u32)));
@@ -132,7 +132,7 @@ fn predicted_seconds_are_those_of_the_line() {
         let identity = identity(bits, ring, ring);
         // The bench's line: 0.2 ms down, and on average half of a 1 ms burst up.
         let line = Line { turnaround: 0.7e-3, ..Line::new(&identity) };
-        let mut bench = Bench::new(1, identity, Default::default(), Patience::default());
+        let mut bench = Bench::new(1, identity, Default::default(), Timeouts::default());
         let mut stream = Stream::default();
         let mut random = Random::new(ring as u64);
         (0..300).for_each(|_| stream.packet((0..200).map(|_| random.bits() as u32)));
@@ -153,7 +153,7 @@ fn predicted_seconds_are_those_of_the_line() {
 #[test]
 fn several_exchanges_follow_each_other() {
     let line = Faults { flip: 1e-3, ..Faults::default() };
-    let mut bench = Bench::new(3, identity(64, 10, 10), (line, line), Patience::default());
+    let mut bench = Bench::new(3, identity(64, 10, 10), (line, line), Timeouts::default());
     let mut all = Stream::default();
     for k in 0..20 {
         let stream = packets(&mut Random::new(k), 30, 300);
@@ -165,7 +165,7 @@ fn several_exchanges_follow_each_other() {
         while bench.host.unacknowledged() > 0 || bench.came.len() < wanted {
             bench.step().expect("a line that is good enough");
         }
-        // Nobody listens for a while, longer than any patience.
+        // Nobody listens for a while, longer than any timeouts.
         bench.now += Duration::from_secs(100);
         bench.host.resume(bench.now);
     }
@@ -176,8 +176,8 @@ fn several_exchanges_follow_each_other() {
 fn what_is_left_of_an_earlier_session_is_never_taken() {
     for seed in 0..300 {
         let line = faults(&mut Random::new(seed));
-        let patience = Patience { open: Duration::from_secs(60), ..Patience::default() };
-        let mut bench = Bench::new(seed, identity(32, 11, 11), (line, line), patience);
+        let timeouts = Timeouts { open: Duration::from_secs(60), ..Timeouts::default() };
+        let mut bench = Bench::new(seed, identity(32, 11, 11), (line, line), timeouts);
         let mut old = Vec::new();
         chunks::pack(&packets(&mut Random::new(seed + 1000), 50, 3000), 1, &mut old);
         bench.host.send(&old);
@@ -185,7 +185,7 @@ fn what_is_left_of_an_earlier_session_is_never_taken() {
             bench.step().expect("work is under way");
         }
         // The program ends in the middle; its bytes are still under way in both directions.
-        bench.host = hdl::serial::host::HostEnd::new(bench.random.bits() as u32, patience);
+        bench.host = hdl::serial::host::HostEnd::new(bench.random.bits() as u32, timeouts);
         bench.came.clear();
         let stream = packets(&mut bench.random, 50, 500);
         exchange(&mut bench, &stream, 1).unwrap_or_else(|e| panic!("seed {seed}: {e:?}"));
@@ -197,7 +197,7 @@ fn what_is_left_of_an_earlier_session_is_never_taken() {
 fn a_board_that_dies_is_given_up_in_time() {
     for seed in 0..200 {
         let line = faults(&mut Random::new(seed));
-        let mut bench = Bench::new(seed, identity(32, 11, 11), (line, line), Patience::default());
+        let mut bench = Bench::new(seed, identity(32, 11, 11), (line, line), Timeouts::default());
         let at = Duration::from_micros(bench.random.below(100_000));
         bench.dead = Some(at);
         let stream = packets(&mut Random::new(seed), 50, 20_000);
@@ -210,7 +210,7 @@ fn a_board_that_dies_is_given_up_in_time() {
 
 #[test]
 fn an_engine_that_stands_still_is_told_from_a_dead_board() {
-    let mut bench = Bench::new(9, identity(32, 11, 11), Default::default(), Patience::default());
+    let mut bench = Bench::new(9, identity(32, 11, 11), Default::default(), Timeouts::default());
     bench.take = 0;
     let stream = packets(&mut Random::new(9), 50, 2000);
     assert_eq!(exchange(&mut bench, &stream, 1), Err(Failure::Stalled));
@@ -222,7 +222,7 @@ fn an_engine_that_stands_still_is_told_from_a_dead_board() {
 #[test]
 fn a_board_that_begins_anew_is_noticed() {
     for seed in 0..100 {
-        let mut bench = Bench::new(seed, identity(32, 11, 11), Default::default(), Patience::default());
+        let mut bench = Bench::new(seed, identity(32, 11, 11), Default::default(), Timeouts::default());
         let stream = packets(&mut Random::new(seed), 50, 20_000);
         let mut bytes = Vec::new();
         chunks::pack(&stream, 1, &mut bytes);
@@ -243,7 +243,7 @@ fn a_board_that_begins_anew_is_noticed() {
 
 #[test]
 fn noise_without_a_board_is_no_answer() {
-    let mut bench = Bench::new(4, identity(32, 11, 11), Default::default(), Patience::default());
+    let mut bench = Bench::new(4, identity(32, 11, 11), Default::default(), Timeouts::default());
     bench.dead = Some(Duration::ZERO);
     let failure = loop {
         let noise: Vec<u8> = (0..20).map(|_| bench.random.bits() as u8).collect();

@@ -21,7 +21,7 @@ pub const LEAF: usize = 64;
 const FILE: &str = "costs.json";
 const VERSION: u32 = 2;
 
-/// What is kept.
+/// The content of the cache's file.
 #[derive(Serialize, Deserialize)]
 pub struct Kept {
     version: u32,
@@ -120,7 +120,7 @@ pub fn shape(costs: &cost::Costs, route: &Route, p2p: Option<&Graph>, engine: &E
     cost::Shape { leaf, enlarge: 1.0 }
 }
 
-/// What of an engine the cost of a leaf depends on.
+/// The properties of an engine on which the cost of a leaf depends.
 pub struct EngineSize {
     pub pipelines: u32,
     pub mhz: f64,

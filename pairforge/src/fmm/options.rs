@@ -1,4 +1,4 @@
-//! What an FMM is asked for.
+//! The options of an FMM.
 
 use crate::backends::{BackendOptions, FMM_DEFAULT};
 use crate::kernel::Kernel;
@@ -36,7 +36,7 @@ pub struct Options {
     pub(crate) cancel: Cancel,
 }
 
-/// Who runs M2L where kernels run P2P.
+/// The executor of M2L where kernels run P2P.
 #[derive(Clone, Default)]
 pub enum M2l {
     /// Native code on the CPU and on GPUs; on pipelines the generated kernel of the order.
@@ -102,7 +102,7 @@ setters! {
     engine(engine: BackendOptions) engine;
     /// Kernel of P2P in place of 1/r in native code, with the values of its parameters.
     kernel(kernel: Kernel) Some(kernel);
-    /// Who runs M2L.
+    /// The executor of M2L.
     m2l(by: M2l) by;
     /// Where the stages besides P2P run on backend `cuda`; by default on the GPU where it takes the problem.
     translations(place: Translations) Some(place);

@@ -1,4 +1,4 @@
-//! Who runs the stages, and with which options of the method.
+//! The choice of the stages' executors, and of the options of the method.
 
 use super::costs::{self, EngineSize, Known, LEAF};
 use super::{M2l, Options, Translations, whole};
@@ -16,7 +16,7 @@ use pipelines::job::BackendError;
 #[derive(Clone)]
 pub struct Route {
     pub entry: &'static Entry,
-    /// What stands behind the colon of the backend's name.
+    /// The part of the backend's name behind the colon.
     pub place: String,
     /// Whether native code runs everything, and the kernel of P2P where it does so on a GPU.
     pub native: bool,
@@ -34,7 +34,7 @@ impl Route {
             return Err(Error::Options("--gpus shares out native code on GPUs; take it with --backend cuda".into()));
         }
         let has_m2l_kernel = matches!(asked.m2l, M2l::Kernel(_));
-        // A kernel that is named is run, on the CPU by its real-number meaning.
+        // A kernel that is named is run, on the CPU by its real-arithmetic semantics.
         let is_plain = asked.kernel.is_none() && !has_m2l_kernel;
         let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
         let mut options = options(asked, native);

@@ -26,7 +26,7 @@ pub struct Solver {
     pub known: Known,
 }
 
-/// What a solver gives: the fields of all sets of charges with the report, and the plan where there is one on the CPU.
+/// The results of a solver: the fields of all sets of charges with the report, and the plan where there is one on the CPU.
 pub struct Solved {
     pub solutions: Solutions,
     pub plan: Option<Plan>,
@@ -107,7 +107,7 @@ impl Solver {
         Ok(Solved { solutions: Solutions { fields, stats }, plan: Some(plan) })
     }
 
-    /// What a GPU gives that runs all stages, or why it does not; none where it is not to.
+    /// The results of a GPU that runs all stages, or why it does not; none where it is not to.
     fn on_gpu(
         &mut self,
         problem: &Problem,
@@ -144,7 +144,7 @@ impl Solver {
         Ok(plan.solve_all(&problem.sets, asked.hessian, &mut executors, progress)?)
     }
 
-    /// What the parts of a problem on ranks have in common.
+    /// The data that the parts of a problem on ranks have in common.
     pub fn task<'a>(&'a self, options: &'a FmmOptions, problem: &'a Problem<'a>) -> Task<'a> {
         let Solver { asked, route, known, .. } = self;
         Task { asked, options, problem, known, native: route.native, p2p: self.p2p() }

@@ -127,7 +127,7 @@ impl Task<'_> {
         Ok((tuned.plan, Solutions { fields, stats: stats.with_errors(tuned.errors) }))
     }
 
-    /// What the order is looked for that keeps a wanted error.
+    /// The problem for which the order is searched that keeps a wanted error.
     pub fn tuned(&self) -> tune::Problem<'_> {
         let asked = self.asked;
         let free = tune::Free {

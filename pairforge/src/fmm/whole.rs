@@ -4,7 +4,7 @@ use super::{M2l, Options, Problem, Translations};
 use crate::Error;
 use fmm::octree::FmmOptions;
 use gpu::octree::Gpu;
-use gpu::octree::whole::Answer;
+use gpu::octree::all_stages::Answer;
 
 /// Whether the GPU is to run all stages. `on_gpu` says that it runs P2P natively.
 pub(super) fn asked(asked: &Options, on_gpu: bool) -> Result<bool, Error> {

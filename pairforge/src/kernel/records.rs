@@ -1,6 +1,6 @@
 //! Numbers of a program as records of a kernel, and its results as numbers.
 
-use hdl::op::meaning::Real;
+use hdl::op::semantics::Real;
 use hdl::{Flags, Format};
 use pg2::graph::{Graph, PinClass};
 use pipelines::encode::encode;
@@ -111,7 +111,7 @@ pub(super) fn table(
     Ok(Table { elements: columns.len(), bits })
 }
 
-/// What a kernel gave at every target.
+/// The results of a kernel at every target.
 #[derive(Clone, Debug)]
 pub struct Sums {
     names: Vec<String>,

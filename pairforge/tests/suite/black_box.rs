@@ -317,7 +317,7 @@ fn functions_that_no_expansion_holds_are_refused() {
 }
 
 /// Pairs whose difference integer coordinates hold badly or not at all, by a kernel that casts it, on backends of bits and of
-/// meaning; and the reference of `--check`.
+/// real arithmetic; and the reference of `--check`.
 #[test]
 fn close_pairs_are_what_the_kernel_means() {
     // By the potential alone: the gradient's format saturates so near.

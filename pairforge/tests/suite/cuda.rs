@@ -1,12 +1,12 @@
-//! The CUDA texts without a GPU: compiled for the host against the real meaning, and by NVRTC for a card, whose code is read.
+//! The CUDA texts without a GPU: compiled for the host against real-arithmetic semantics, and by NVRTC for a GPU, whose code is read.
 
 use fmm::expansion::solid::dense::Dense;
 use gpu::cuda::compile::{self, Arithmetic, Form};
+use gpu::cuda::octree::{FmmShape, MOST_ORDER, NEAR2, text_of};
 use gpu::cuda::p2p::Number;
 use gpu::cuda::plane;
-use gpu::cuda::whole::{MOST_ORDER, NEAR2, WholeShape, text_of};
 use hdl::Flags;
-use hdl::op::meaning::{self, Real};
+use hdl::op::semantics::{self, Real};
 use pg2::backend::cuda::p2p::{self, Names, Shape};
 use pg2::backend::cuda::{CEILING, count, exact, host_text, module, native};
 use pg2::graph::{Graph, PinClass};
@@ -67,7 +67,7 @@ fn compiled(folder: &Path, text: &str) -> Option<PathBuf> {
     None
 }
 
-/// What a program writes for some words.
+/// Returns the words that a program writes for some words.
 fn answers(program: &Path, words: &[u64]) -> Vec<u64> {
     let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
@@ -98,7 +98,7 @@ fn main_text(kernels: &[Graph]) -> String {
            int n = all[head[0]](head[1], in, out); fwrite(out, 8, n, stdout); } return 0; }\n"
 }
 
-/// A target with its sources, in the patterns that the real meaning holds.
+/// A target with its sources, in the patterns that real-arithmetic evaluation holds.
 struct Case {
     kernel: usize,
     target: Vec<u64>,
@@ -180,7 +180,7 @@ fn compare(graph: &Graph, case: &Case, found: &[u64]) -> bool {
     kernel.terms(&mut scratch, &pairs, &mut terms);
     for (k, output) in graph.outputs.iter().enumerate() {
         let format = graph.pins[output.pin].format;
-        let held = meaning::held(format);
+        let held = semantics::held(format);
         let size: f64 = terms.iter().skip(k).step_by(outputs).map(|x| x.abs()).sum();
         let step = format.frac().map_or(0.0, |frac| 2f64.powi(-(frac as i32)));
         // Functions of the C library and products in another order are off by a few places, and each term is rounded once.
@@ -323,7 +323,7 @@ fn the_fmm_of_the_card_compiles_in_every_order_without_spills() {
         return;
     }
     fn check<T: Number>(graph: &Graph, order: usize) {
-        let (dense, shape) = (Dense::new(order, NEAR2), WholeShape::new(order, T::REAL));
+        let (dense, shape) = (Dense::new(order, NEAR2), FmmShape::new(order, T::REAL));
         let text = text_of::<T>(graph, &dense, &shape).expect("it is P2P");
         let code = compile::compile(&text, ARCH, T::ARITHMETIC, Form::Cubin).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(stack(&code), 0, "{} of order {order} in {:?}, {shape:?}", graph.name, T::REAL);

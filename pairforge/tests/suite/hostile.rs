@@ -70,7 +70,7 @@ struct Case {
     particles: Particles,
     eps: f64,
     leaf: usize,
-    /// What the expansions may be off, as a part of the sum of magnitudes.
+    /// The error that the expansions may have, as a part of the sum of magnitudes.
     method: f64,
 }
 
@@ -175,7 +175,7 @@ fn check(case: &Case, how: How, found: &Solution, truth: &[(usize, [Sum; 4])]) {
                 How::Emulator if a == 0 => 1e-6 * most(0),
                 How::Emulator => 1e-6 * most(1).max(most(2)).max(most(3)),
             };
-            // Where the truth lies below the normal numbers of f64, so may the result.
+            // Where the reference lies below the normal numbers of f64, so may the result.
             let bound = case.method * sizes[(a > 0) as usize] + step + f64::MIN_POSITIVE;
             let off = (columns[a][k] - truth[a].value).abs();
             assert!(off <= bound, "{name}: {a} of particle {k} is {:e}, not {:e}", columns[a][k], truth[a].value);

@@ -11,7 +11,7 @@ const DISTRIBUTIONS: [Distribution; 5] =
     [Distribution::Uniform, Distribution::Normal, Distribution::Layer, Distribution::Sphere, Distribution::Plummer];
 const CHARGES: [Charge; 3] = [Charge::Random, Charge::Positive, Charge::Mass];
 
-/// What is wanted of which particles, and how many samples of 1000 targets it is judged by.
+/// The particles and the wanted error of a case, and how many samples of 1000 targets it is judged by.
 struct Case {
     n: usize,
     distribution: Distribution,
@@ -70,7 +70,7 @@ fn errors(case: &Case, wanted: &[f64]) -> Vec<(Vec<f64>, bool)> {
     wanted.iter().map(of).collect()
 }
 
-/// What samples of some cases gave: all of them, and those of cases for which a lower order was possible.
+/// The results of samples of some cases: all of them, and those of cases for which a lower order was possible.
 #[derive(Default)]
 struct Counts {
     all: usize,

@@ -136,7 +136,7 @@ pub fn build_folded<'a>(
     }
 }
 
-/// What both ways to a pipeline give; see [`Built`].
+/// The results of both ways to a pipeline; see [`Built`].
 struct Pipeline {
     netlist: Netlist,
     schedule: Schedule,

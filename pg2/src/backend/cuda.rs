@@ -1,4 +1,4 @@
-//! Graphs as CUDA C++, compiled at run time for the card that is found.
+//! Graphs as CUDA C++, compiled at run time for the GPU that is found.
 //!
 //! A mode describes a kernel by structs and functions over them, which stay in registers once they are inlined:
 //!
@@ -20,7 +20,7 @@ use crate::graph::{Graph, PinClass};
 
 const PAIRS: &str = include_str!("../../templates/pairs.cu");
 
-/// A kernel `ceiling(out, factor, steps)` that measures how many instructions the card issues: [`CEILING_CHAINS`] fused
+/// A kernel `ceiling(out, factor, steps)` that measures how many instructions the GPU issues: [`CEILING_CHAINS`] fused
 /// multiply-adds a step in each of 256 threads a block, with a result for each thread.
 pub const CEILING: &str = include_str!("../../templates/ceiling.cu");
 pub const CEILING_CHAINS: u32 = 16;
@@ -54,7 +54,7 @@ pub fn module(graph: &Graph, functions: &str) -> String {
     )
 }
 
-/// What CUDA C++ and the host's C++ have under one name.
+/// The definitions that CUDA C++ and the host's C++ have under one name.
 pub fn prelude() -> String {
     [hdl::op::ctext::HEAD, include_str!("../../templates/prelude.cuh")].concat()
 }

@@ -1,7 +1,7 @@
 //! Lowering of a folded graph: units behind multiplexers, registers that hold values for K clocks, and the counter of slots.
 //!
 //! The module `<kernel>_pipeline` has the ports of [`crate::backend::lower`] and those of [`hdl::rtl::fold`]. It has neither reset
-//! nor enable. What counts the slots is one bit that goes round; each `start` sets it right.
+//! nor enable. The slot counter is one bit that goes round; each `start` sets it right.
 
 mod waiting;
 
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// From so many sources of a port on, two share the signal that chooses them.
 const MANY: usize = 9;
-/// So many flags come together at a time where there are many.
+/// The number of flags combined at a time where there are many.
 const GROUP: usize = 4;
 
 /// The module of a folded graph and what it is made of; `text` is the PG2 source that comments quote, or empty.
@@ -150,7 +150,7 @@ impl<'a> Writer<'a> {
         self.module.assign(SLOTS, cat(self.at.iter().rev().cloned()));
     }
 
-    /// What has a name before it is driven: the results of operators and units, and their flags.
+    /// Declares the nets that are read before they are driven: the results of operators and units, and their flags.
     fn nets(&mut self) {
         for k in 0..self.folded.units.len() {
             let kind = &self.folded.kinds[self.folded.units[k].kind];
@@ -270,7 +270,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What is in front of a unit: registers that take what the slot's use reads, or that itself for a sum in slices.
+    /// The inputs of a unit: registers that take the values the slot's use reads, or those values themselves for a sum in slices.
     fn inputs(&mut self, u: usize) -> Vec<Value> {
         let unit = &self.folded.units[u];
         let kind = &self.folded.kinds[unit.kind];
@@ -317,7 +317,7 @@ impl<'a> Writer<'a> {
 
     /// One of several values, each in its slots. Many come in pairs: one signal for all pairs says which of the two, and one for each
     /// pair that it is this one. So a pair is one lookup table of four inputs, as with a signal for each value, and half as many
-    /// signals go to all bits: where ports have many sources, these are most of what finds no room among the wires of a device.
+    /// signals go to all bits: where ports have many sources, these are most of the signals that exceed the wires of a device.
     fn choose(&mut self, u: usize, ways: &[(Value, Vec<usize>)], selects: &mut BTreeMap<Vec<usize>, Value>) -> Value {
         let mut signal = |w: &mut Self, mut slots: Vec<usize>| {
             slots.sort_unstable();

@@ -174,7 +174,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What a node reads for an argument in its start cycle.
+    /// The value that a node reads for an argument in its start cycle.
     fn argument(&self, user: NodeId, arg: NodeId) -> Value {
         let a = arg.0 as usize;
         if self.schedule.fixed[a] {

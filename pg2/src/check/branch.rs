@@ -25,7 +25,7 @@ struct Part {
     expr: ExprId,
 }
 
-/// What a branch has led to.
+/// The outcome of a branch.
 struct End<'a> {
     /// `None` in the last branch, which is taken if no other is.
     condition: Option<Typed>,
@@ -96,7 +96,7 @@ impl<'a> Checker<'a> {
         otherwise.iter().for_each(|block| self.doubt(&block.statements));
     }
 
-    /// The only branch that can be taken. What it gives a value to has it.
+    /// The only branch that can be taken. Names that it assigns have their values.
     fn chosen(&mut self, block: &'a Block<'a>) -> bool {
         self.open_block(true);
         let returns = self.block(&block.statements);

@@ -104,7 +104,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What a function gives for exact numbers; `None` where an argument has a format.
+    /// The value of a function of exact numbers; `None` where an argument has a format.
     fn exactly(&mut self, of: Exactly, args: &[Arg], span: Span) -> Option<Value> {
         match (of, args) {
             (Exactly::Of(of), [(Value::Exact(a), _)]) => Some(Value::Exact(computed(of(&a.value)))),

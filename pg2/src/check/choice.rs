@@ -17,7 +17,7 @@ use std::rc::Rc;
 /// The most numbers among which an untyped conditional chooses.
 pub(super) const MAX_NUMBERS: usize = 1024;
 
-/// What a step of a conditional counts for in the budget of exact arithmetic: about its memory.
+/// The cost of a step of a conditional in the budget of exact arithmetic: about its memory.
 const STEP_COST: u64 = 1000;
 
 /// Exact numbers and the conditions that choose among them, in postfix order.

@@ -1,4 +1,4 @@
-//! What can be judged only at the end: missing reductions, port names, unused names.
+//! Checks at the end of a kernel: missing reductions, port names, unused names.
 
 use super::{Checker, Slot};
 use crate::diag::codes;

@@ -46,7 +46,7 @@ static COMPOSED: &[Composed] = &[
     ("max", &[2], |e, args| e.share(Node::Max(args[0], args[1]))),
 ];
 
-/// What a name in the expression can be.
+/// The names allowed in the expression.
 fn words() -> impl Iterator<Item = &'static str> {
     let simple = CALLS.iter().filter(|c| c.1 != Call::Neg).map(|c| c.0);
     simple.chain(COMPOSED.iter().map(|c| c.0)).chain(["pi"])
@@ -317,7 +317,7 @@ impl<'a> Checker<'a> {
         None
     }
 
-    /// What the function of `pg_fn` calls its variable: the name of the argument, else `x`.
+    /// The variable's name in the function of `pg_fn`: the name of the argument, else `x`.
     pub(super) fn function_variable(&self, argument: ExprId) -> &'a str {
         let mut id = argument;
         while let ExprKind::Paren(inner) | ExprKind::Cast(_, inner) = &self.program.expr(id).kind {

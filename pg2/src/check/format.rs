@@ -9,7 +9,7 @@ use crate::graph::NodeId;
 use crate::syntax::ast::{ExprId, ExprKind, Word};
 use hdl::Format;
 use hdl::number::lns::float_frac;
-use hdl::op::meaning::held;
+use hdl::op::semantics::held;
 use hdl::op::{Attrs, Operator, float, int, log};
 use num_traits::Zero;
 
@@ -251,7 +251,7 @@ fn well_shaped(text: &str, class: &str) -> bool {
     numbers.matches('.').count() == points && numbers.split('.').all(|n| !n.is_empty() && n.len() <= 6)
 }
 
-/// What an unknown format was probably meant to be.
+/// The format that an unknown one was probably intended to be.
 fn meant(text: &str, class: &str) -> Option<String> {
     let numbers = &text[class.len()..];
     match (class, numbers) {
@@ -285,7 +285,7 @@ fn common(a: Format, b: Format) -> Option<Format> {
     Format::int(width, true).ok()
 }
 
-/// What a format can hold, in words.
+/// The range of a format, in words.
 fn range(format: Format) -> String {
     if format.is_log() {
         let power = format.bias() >> format.log_frac();

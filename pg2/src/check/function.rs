@@ -183,7 +183,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What a function returns: its last value, unless an earlier one is chosen.
+    /// The return value of a function: its last one, unless an earlier one is chosen.
     fn returned(&mut self, span: Span) -> Value {
         let mut returns = self.calls.last_mut().map(|c| std::mem::take(&mut c.returns)).unwrap_or_default();
         let Some((_, mut value, mut root)) = returns.pop() else { return Value::Error };

@@ -80,7 +80,7 @@ impl<'a> Checker<'a> {
         n
     }
 
-    /// What statements that cannot be run would have assigned or reduced is in doubt.
+    /// Marks as in doubt the names that statements which cannot be run would have assigned or reduced.
     pub(super) fn doubt(&mut self, statements: &'a [Statement<'a>]) {
         for statement in statements {
             match &statement.kind {

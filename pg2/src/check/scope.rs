@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use super::branch::Joined;
 
-/// What a name stands for.
+/// The object a name denotes.
 #[derive(Clone)]
 pub(super) enum Entry {
     Value(Value),
@@ -27,7 +27,7 @@ pub(super) enum Entry {
     Broken,
 }
 
-/// What has defined a name.
+/// The kind of definition of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Pin,
@@ -42,7 +42,7 @@ pub(super) enum Kind {
 pub(super) struct Symbol {
     pub entry: Entry,
     pub span: Span,
-    /// The expression of its value, for messages; of no meaning for pins.
+    /// The expression of its value, for messages; unused for pins.
     pub expr: ExprId,
     pub kind: Kind,
     /// Blocks around its definition.
@@ -64,7 +64,7 @@ struct Open<'a> {
     branch: bool,
     /// Names that belong to it.
     own: Vec<&'a str>,
-    /// What names from outside were before it; of branches only.
+    /// The prior symbols of names from outside; of branches only.
     old: BTreeMap<&'a str, Symbol>,
 }
 

@@ -1,4 +1,4 @@
-//! What an expression is worth while it is checked.
+//! The value of an expression while it is checked.
 
 use super::choice::Choice;
 use crate::check::literal::Literal;
@@ -51,7 +51,7 @@ impl Dims {
         }
     }
 
-    /// What is left behind one index, and how many there are of it; `None` for a scalar.
+    /// The dimensions left behind one index, and how many there are of them; `None` for a scalar.
     pub fn inner(self) -> Option<(Dims, usize)> {
         match self {
             Dims::Scalar => None,
@@ -120,7 +120,7 @@ impl Typed {
         }
     }
 
-    /// What an index leaves of a vector or matrix.
+    /// The part that an index selects from a vector or matrix.
     pub fn part(&self, inner: Dims, k: usize) -> Typed {
         let n = inner.elements();
         Typed { format: self.format, shape: inner.shape(self.nodes()[k * n..(k + 1) * n].to_vec()) }

@@ -9,7 +9,7 @@ pub struct Code {
     /// Such as `PG0012`; from `PG0101` on they are warnings.
     pub code: &'static str,
     pub summary: &'static str,
-    /// What it means, with a wrong and a right example, in Markdown.
+    /// The explanation, with a wrong and a right example, in Markdown.
     pub page: &'static str,
 }
 

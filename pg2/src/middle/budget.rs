@@ -1,11 +1,11 @@
-//! Which operators make their products in logic, so that a pipeline keeps to its multiplier blocks.
+//! Selection of the operators that make their products in logic, so that a pipeline keeps to its multiplier blocks.
 
 use crate::graph::{Graph, NodeKind};
 use hdl::circuit::target::Clock;
 use hdl::op::{Inst, Operator, circuit};
 use std::collections::{HashMap, HashSet};
 
-/// What one node saves and costs when its products move into logic.
+/// The savings and the cost of moving one node's products into logic.
 struct Item {
     node: usize,
     blocks: u32,

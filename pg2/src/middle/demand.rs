@@ -70,7 +70,7 @@ fn sort(graph: &mut Graph, count: usize) {
     }
 }
 
-/// What a condition of a diagram stands for.
+/// The value of a condition of a diagram.
 #[derive(Clone, Copy)]
 enum Meaning {
     /// The value of a node.

@@ -67,7 +67,7 @@ pub struct Folded {
     pub stored: bool,
     /// The memory behind each unit.
     pub stores: Vec<Store>,
-    /// What the flags of a pair come together through.
+    /// The chains that combine the flags of a pair.
     pub flags: Vec<Chain>,
 }
 

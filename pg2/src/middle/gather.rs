@@ -9,7 +9,7 @@ use hdl::Flags;
 use hdl::circuit::target::Clock;
 use std::collections::BTreeMap;
 
-/// What carries a flag.
+/// The signal that carries a flag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
     /// Bit `bit` of the flag port of a node.
@@ -113,7 +113,7 @@ impl std::fmt::Display for Gather {
     }
 }
 
-/// What there is of one flag in each cycle.
+/// The sources of one flag in each cycle.
 type ByCycle = BTreeMap<u32, Vec<Input>>;
 
 /// Plans the gathering for a schedule. Flags of static nodes stand still, so they join in the last register.

@@ -303,12 +303,12 @@ fn any(c: &mut Circuit, name: &str, mut raised: Vec<Sig>) -> Sig {
     raised[0]
 }
 
-/// What the parts of a node are named after.
+/// The name that the parts of a node are derived from.
 fn wish(node: &Node, op: &dyn Operator, id: NodeId) -> String {
     if node.name.is_empty() { format!("{}_{}", op.name(), id.0) } else { sanitise(&node.name) }
 }
 
-/// Which nodes are scalings by a power of two that one of the `summed` nodes reads and nothing else.
+/// The nodes that are scalings by a power of two and are read by one of the `summed` nodes and nothing else.
 fn scalings(graph: &Graph, summed: &[bool]) -> Vec<bool> {
     let readers = readers(graph);
     let mut found = vec![false; graph.nodes.len()];
@@ -335,7 +335,7 @@ fn readers(graph: &Graph) -> Vec<u32> {
     readers
 }
 
-/// Which nodes are read by one sum and nothing else.
+/// The nodes that are read by one sum and nothing else.
 fn summed(graph: &Graph) -> Vec<bool> {
     let readers = readers(graph);
     let mut summed = vec![false; readers.len()];

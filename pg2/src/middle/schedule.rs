@@ -115,7 +115,7 @@ pub fn asap(graph: &Graph, library: &Library) -> Schedule {
     s
 }
 
-/// Which nodes depend on parameters and constants alone.
+/// The nodes that depend on parameters and constants alone.
 pub(crate) fn fixed(graph: &Graph) -> Vec<bool> {
     let mut fixed: Vec<bool> = Vec::with_capacity(graph.nodes.len());
     for node in &graph.nodes {

@@ -76,7 +76,7 @@ pub(crate) fn live(graph: &Graph) -> Graph {
     Graph { name: graph.name.clone(), pins: graph.pins.clone(), nodes, outputs, demand: Vec::new(), numbers }
 }
 
-/// What makes two nodes equal.
+/// The key by which two nodes are equal.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Pin(usize, u32),

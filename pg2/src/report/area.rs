@@ -13,8 +13,8 @@ use hdl::op::circuit;
 /// Guard bits of a sum.
 const GUARD: u64 = 32;
 
-/// What experience says of a family: what is left of the tables and registers of a lane, in percent, and what the shell takes of each
-/// beside what goes with its records: once for each engine, and for each group.
+/// Calibration of a family: the percentage left of the tables and registers of a lane, and the tables and registers that the shell
+/// takes beside those of its records: once for each engine, and for each group.
 struct Experience {
     lane: (u64, u64),
     shell: (u64, u64),
@@ -37,15 +37,15 @@ impl Experience {
 /// Words of the rings of a serial link, which are counted with the engine on iCE40.
 const RING_WORDS: u64 = 512;
 
-/// What an adder of slices takes beside its terms, and what reads results word by word beside a beat, each in lookup tables and in
-/// registers.
+/// The resources of an adder of slices beside its terms, and of the word-by-word reader of results beside a beat, each in lookup
+/// tables and in registers.
 const SLICES: (u64, u64) = (110, 60);
 const WORDS: (u64, u64) = (120, 60);
 
-/// What a queue's addresses and the turns of the switch take in lookup tables and in registers.
+/// The resources of a queue's addresses and the turns of the switch, in lookup tables and in registers.
 const SWITCH: (u64, u64) = (60, 60);
 
-/// What is taken.
+/// The resources taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Area {
     pub tables: u64,

@@ -31,7 +31,7 @@ pub struct Row {
     pub operator: &'static str,
     /// `float18.9 float18.9 -> float18.9`, with the attributes.
     pub formats: String,
-    /// What it reads: nodes as `%3`, pins by name, constants as patterns.
+    /// Its arguments: nodes as `%3`, pins by name, constants as patterns.
     pub reads: String,
     pub operator_bits: u64,
     pub delay_bits: u64,
@@ -203,7 +203,7 @@ fn row(built: &Built, lines: &Lines, k: usize) -> Row {
     }
 }
 
-/// How a row names what it reads.
+/// The label of a node among the arguments in a row.
 fn label(built: &Built, id: NodeId) -> String {
     match &built.graph.node(id).kind {
         NodeKind::Pin { pin, element } => built.graph.pins[*pin].column(*element),

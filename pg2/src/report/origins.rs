@@ -8,7 +8,7 @@ use crate::syntax::sources::Text;
 use hdl::{Flags, Reduce};
 use std::collections::BTreeSet;
 
-/// What can raise one flag of a kernel.
+/// The origin of one flag of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
     /// The flag alone.

@@ -45,7 +45,7 @@ pub struct Statement<'a> {
     pub span: Span,
 }
 
-/// What a statement does.
+/// The kind of a statement.
 #[derive(Clone, PartialEq, Debug)]
 pub enum StatementKind<'a> {
     /// `float18.9 mj[n] jpin;`, with a length for each pair of brackets.
@@ -139,7 +139,7 @@ pub struct Expr<'a> {
     pub span: Span,
 }
 
-/// What an expression is.
+/// The kind of an expression.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ExprKind<'a> {
     /// A number as written.

@@ -14,7 +14,7 @@ pub struct Function {
     /// Begins with `pg_`.
     pub name: &'static str,
     pub params: &'static [Param],
-    /// What other languages call it, with the same arguments. `pg_` in front of such a name is no obstacle.
+    /// Its names in other languages, with the same arguments. `pg_` in front of such a name is no obstacle.
     pub aliases: &'static [&'static str],
     /// Its value, in one line of Markdown.
     pub text: &'static str,
@@ -28,7 +28,7 @@ pub struct Param {
     pub kind: Kind,
 }
 
-/// What an argument may be.
+/// The kind of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A scalar of one of the formats.
@@ -73,7 +73,7 @@ pub enum Rule {
     Fit,
 }
 
-/// What a function of exact numbers gives.
+/// The value of a function of exact numbers.
 #[derive(Clone, Copy)]
 pub enum Exactly {
     Of(fn(&Exact) -> Exact),
@@ -290,7 +290,7 @@ impl Function {
         format!("{}({})", self.name, self.params.iter().map(|p| p.name).collect::<Vec<_>>().join(", "))
     }
 
-    /// What it takes, in words.
+    /// The formats it takes, in words.
     pub fn formats(&self) -> String {
         let all = self.takes.len() == Class::ALL.len() && self.takes.iter().all(|t| t.most == u32::MAX);
         let list = || self.takes.iter().map(Takes::text).collect::<Vec<_>>().join("; ");
@@ -302,7 +302,7 @@ impl Function {
         }
     }
 
-    /// Which formats of the class of `format` it takes.
+    /// The formats it takes of the class of `format`.
     pub fn takes(&self, format: Format) -> Option<&'static Takes> {
         self.takes.iter().find(|t| t.class == Class::of(format))
     }

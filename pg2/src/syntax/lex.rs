@@ -13,10 +13,10 @@ type Nom<'a> = nom::IResult<&'a str, &'a str>;
 /// The most bytes a name has (RULES L8).
 const MAX_NAME: usize = 255;
 
-/// What the names of formats begin with, before their numbers.
+/// The prefixes of format names, before their numbers.
 pub static FORMATS: &[&str] = &["int", "uint", "fixed", "ufixed", "float", "log"];
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TokenKind {
     /// A name or keyword.
@@ -48,7 +48,7 @@ pub struct Tokens {
     pub errors: Vec<Diagnostic>,
 }
 
-/// Cuts `text` into tokens. What is no token is reported and left out.
+/// Cuts `text` into tokens. Characters that form no token are reported and left out.
 pub fn lex(text: &str) -> Tokens {
     let mut out = Tokens::default();
     let mut input = text;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// The classes of pins.
 pub static CLASSES: &[&str] = &["ipin", "jpin", "param", "fout"];
 
-/// What defines a name.
+/// The kind of definition of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Pin,
@@ -291,7 +291,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What is used before it is defined leads to the file's first definition of that name.
+    /// Links names used before they are defined to the file's first definition of that name.
     fn forward(&mut self) {
         let mut first: HashMap<&str, usize> = HashMap::new();
         for (k, d) in self.found.definitions.iter().enumerate() {

@@ -3,13 +3,13 @@
 mod bare;
 mod block;
 mod expr;
-mod habits;
+mod foreign;
 mod recover;
 
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, report};
 use crate::syntax::ast::{Expr, ExprId, ExprKind, Program, Statement, StatementKind, Tree, Word};
-use crate::syntax::habits::OPENINGS;
+use crate::syntax::foreign::OPENINGS;
 use crate::syntax::lex::{Token, TokenKind, lex_part};
 use crate::syntax::sources::Sources;
 use hdl::Reduce;
@@ -103,7 +103,7 @@ struct Parser<'a> {
     errors: Vec<Diagnostic>,
 }
 
-/// What a block belongs to.
+/// The statement a block belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BlockKind {
     Function,

@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 64;
 
 /// A file that was found.
 pub struct Loaded {
-    /// What tells this file from all others, such as its absolute path.
+    /// The key that distinguishes this file from all others, such as its absolute path.
     pub key: String,
     /// Its name in messages.
     pub origin: String,
@@ -165,7 +165,7 @@ impl Sources {
         &self.files
     }
 
-    /// What the include whose path stands at `at` brings.
+    /// The file that the include whose path stands at `at` brings.
     pub(crate) fn included(&self, at: usize) -> Option<usize> {
         self.includes.get(&at).copied().flatten()
     }

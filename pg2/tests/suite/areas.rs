@@ -1,4 +1,4 @@
-//! What an engine is estimated to take, beside what a tool mapped.
+//! Estimated areas of engines, against those that a tool mapped.
 
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::Config;

@@ -92,7 +92,7 @@ fn examples(code: &Code) -> (String, String) {
     (wrong.unwrap_or_else(|| panic!("the page of {} has no block `{kind}`", code.code)), right)
 }
 
-/// What the pages show shortened.
+/// The full text of examples that the pages show shortened.
 fn long(code: &str) -> Option<String> {
     let o = "int64 o fout;\n";
     Some(match code {

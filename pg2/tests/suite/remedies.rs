@@ -18,7 +18,7 @@ fn values(text: &str) -> Values {
     text.split(',').filter(|p| !p.trim().is_empty()).map(|p| pair(p).unwrap_or_else(|| panic!("{p}"))).collect()
 }
 
-/// What one pair gives, as it is printed.
+/// The result of one pair, as it is printed.
 fn evaluate(graph: &Graph, inputs: &Values) -> Values {
     let mut bits: Vec<u64> = Vec::new();
     for node in &graph.nodes {
@@ -156,7 +156,7 @@ fn each_edit_removes_what_it_is_the_remedy_of() {
     assert!(tried > 40, "{tried} edits");
 }
 
-/// What newcomers write, and what they mean by it: outputs and inputs.
+/// Kernels as newcomers write them, with the outputs they intend for given inputs.
 const NEWCOMERS: &[(&str, &str, &str)] = &[
     // C.
     ("float32.23 x jpin;\nfixed64.30 o fout;\no += (fixed64.30)pow(x, -1.5);\n", "o = 0.125", "x = 4"),

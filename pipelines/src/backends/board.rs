@@ -10,7 +10,7 @@ use super::{BackendOptions, Entry, Needs};
 use crate::driver::StreamBackend;
 use crate::job::{Backend, BackendError};
 use hdl::engine::link::{Channel, Link, Shared};
-use hdl::serial::host::Patience;
+use hdl::serial::host::Timeouts;
 use hdl::serial::{Identity, kernel_hash};
 use pg2::graph::Graph;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +37,7 @@ fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
         let (closed, open) = &mut *boards.lock().unwrap_or_else(PoisonError::into_inner);
         for port in closed.drain(..) {
-            open.push(Opened::connect(&port, Patience::default()).map_err(BackendError::Tool)?);
+            open.push(Opened::connect(&port, Timeouts::default()).map_err(BackendError::Tool)?);
         }
         let hash = kernel_hash(&graph.canonical());
         let found = open.iter().find_map(|board| Some((board, board.number(hash)?)));
@@ -77,10 +77,10 @@ struct Opened {
 impl Opened {
     /// Opens a session with the board at a port: PORT, PORT@BAUD, udp:ADDRESS or udp:ADDRESS:PORT. The error names the port and
     /// what to do.
-    fn connect(text: &str, patience: Patience) -> Result<Opened, String> {
+    fn connect(text: &str, timeouts: Timeouts) -> Result<Opened, String> {
         Ok(match text.strip_prefix(NETWORK) {
-            Some(address) => Opened::new(BoardSession::open(Network::open(address)?, patience)?),
-            None => Opened::new(BoardSession::open(Serial::named(text)?, patience)?),
+            Some(address) => Opened::new(BoardSession::open(Network::open(address)?, timeouts)?),
+            None => Opened::new(BoardSession::open(Serial::named(text)?, timeouts)?),
         })
     }
 
@@ -95,7 +95,7 @@ impl Opened {
         self.identity.engines.iter().position(|engine| engine.hash == hash)
     }
 
-    /// What the board says of itself.
+    /// A description of the board's kernels.
     fn runs(&self) -> String {
         let kernels: Vec<String> =
             self.identity.engines.iter().map(|e| format!("`{}` ({:016x})", e.kernel, e.hash)).collect();
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn wrong_ports_are_refused_with_a_remedy() {
-        let refused = |port: &str| Opened::connect(port, Patience::default()).err().expect("no board");
+        let refused = |port: &str| Opened::connect(port, Timeouts::default()).err().expect("no board");
         assert!(refused("/dev/no-such-port").contains("there is no port /dev/no-such-port; connect"));
         assert!(refused("/dev/null").contains("/dev/null is not a serial port"));
     }

@@ -1,12 +1,12 @@
-//! The backend `cpu`: the kernel's real meaning (RULES N10), on all cores.
+//! The backend `cpu`: the kernel's real-arithmetic semantics (RULES N10), on all cores.
 //!
-//! It says what the kernel would give with floats and logs wide enough: these are f64 from the inputs on, and round to no
+//! Results are those of the kernel with floats and logs wide enough: these are f64 from the inputs on, and round to no
 //! format. Records hold them so (see [`Backend::held`]).
 
 use super::{BackendOptions, Entry, Needs};
 use crate::job::{Backend, BackendError, Job, Outcome, Run, Table, Words};
 use fmm::parallel::prelude::*;
-use hdl::op::meaning::{self, Real};
+use hdl::op::semantics::{self, Real};
 use hdl::{Flags, Format};
 use sim::reference::real::{Pairs, RealKernel, RealSources, Scratch};
 
@@ -43,7 +43,7 @@ impl Backend for Cpu {
     }
 
     fn held(&self, format: Format) -> Format {
-        meaning::held(format)
+        semantics::held(format)
     }
 
     fn is_exact(&self) -> bool {
@@ -98,13 +98,13 @@ impl Backend for Cpu {
     }
 }
 
-/// What the targets of a run get: the values of all outputs of one behind those of the other, and their flags.
+/// The results of the targets of a run: the values of all outputs of one behind those of the other, and their flags.
 struct Done {
     values: Vec<Real>,
     flags: Vec<Flags>,
 }
 
-/// What all targets of a run get.
+/// Computes the results of all targets of a run.
 fn run(kernel: &RealKernel, job: &Job, sources: &RealSources, run: &Run, scratch: &mut Scratch) -> Done {
     let ranges: Vec<_> = job.segments[run.segments.clone()].iter().map(|s| s.first..s.first + s.count).collect();
     let gathered = kernel.gather(sources, &ranges);

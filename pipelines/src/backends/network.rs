@@ -135,7 +135,7 @@ impl Port for Network {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
     pub address: SocketAddrV4,
-    /// What it says of itself, or why that makes no sense.
+    /// The identity that it reports, or why that makes no sense.
     pub identity: Result<Identity, String>,
 }
 

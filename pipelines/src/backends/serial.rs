@@ -1,4 +1,4 @@
-//! A serial port: raw bytes at a baud rate, never waiting longer than it is told to.
+//! A serial port: raw bytes at a baud rate, never waiting longer than its timeout.
 
 use super::session::Port;
 use hdl::serial::host::Failure;
@@ -22,7 +22,7 @@ pub struct Serial {
 
 /// Baud rate where the port names none.
 const BAUD: u32 = 3_000_000;
-/// Longest wait for room to write: far more than a line of any speed needs for a frame.
+/// Longest wait for space to write: far more than a line of any speed needs for a frame.
 const WRITE: Duration = Duration::from_millis(500);
 
 /// A port with `@BAUD` or without.

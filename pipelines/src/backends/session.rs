@@ -6,7 +6,7 @@ use hdl::engine::switch::addressed;
 use hdl::engine::{Config, Layout};
 use hdl::serial::Identity;
 use hdl::serial::chunks::Replies;
-use hdl::serial::host::{Failure, HostEnd, Patience};
+use hdl::serial::host::{Failure, HostEnd, Timeouts};
 use hdl::serial::medium::Medium;
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -25,7 +25,7 @@ pub trait Port: Send {
     /// Writes one frame. An error: the port is gone.
     fn write(&mut self, frame: &[u8]) -> io::Result<()>;
 
-    /// What a failure means and what to do about it.
+    /// The cause of a failure, and what to do about it.
     fn reason(&self, failure: Failure) -> String;
 }
 
@@ -43,7 +43,7 @@ pub struct BoardSession<P: Port> {
 
 /// A session, whatever its port.
 pub trait Session: Board {
-    /// What the board said of itself.
+    /// The identity that the board reported.
     fn identity(&self) -> &Identity;
 
     /// Name of the port.
@@ -62,8 +62,8 @@ pub fn nonce() -> u32 {
 
 impl<P: Port> BoardSession<P> {
     /// Opens a session with the board behind a port. The error names the port and what to do.
-    pub fn open(port: P, patience: Patience) -> Result<BoardSession<P>, String> {
-        let host = HostEnd::new(nonce(), patience);
+    pub fn open(port: P, timeouts: Timeouts) -> Result<BoardSession<P>, String> {
+        let host = HostEnd::new(nonce(), timeouts);
         let (configs, replies) = (Vec::new(), Replies::default());
         let mut board = BoardSession { port, host, start: Instant::now(), configs, replies, sent_ends: 0 };
         while board.host.identity().is_none() {
@@ -100,7 +100,7 @@ impl<P: Port> BoardSession<P> {
     }
 }
 
-/// How often the end of a session is told, which nobody answers.
+/// Messages that report the end of a session, which nobody answers.
 const FAREWELLS: u32 = 3;
 /// Reads of a port in one turn.
 const AT_ONCE: usize = 16;

@@ -15,7 +15,7 @@ pub struct Side {
     pub width: f64,
 }
 
-/// What happens at the ends.
+/// The kind of an axis's ends.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Ends {
     /// Nothing lies beyond.

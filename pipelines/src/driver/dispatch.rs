@@ -1,4 +1,4 @@
-//! Which lane group takes the next targets: a model of the engine's clocks.
+//! The choice of the lane group that takes the next targets: a model of the engine's clocks.
 //!
 //! All lane groups are fed by one stream of packets, which stands still while the group that a packet names has no
 //! free bank of i registers. Targets therefore go out in the order in which banks become free. The engine takes a pair
@@ -12,7 +12,7 @@
 use hdl::engine::Config;
 use std::collections::VecDeque;
 
-/// What the driver believes the engine is doing.
+/// The state of the engine as the driver models it.
 pub struct Dispatch {
     beat_words: u64,
     /// Clocks from one pair to the next.

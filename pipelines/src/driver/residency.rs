@@ -1,4 +1,4 @@
-//! What stays in the j memory: which pieces of the sources are resident where, and which to give up.
+//! The contents of the j memory: which pieces of the sources are resident where, and which to give up.
 //!
 //! Sources are cut into *atoms*, the maximal ranges that no segment of the job cuts, and atoms live in slots
 //! of the j memory. All uses are known before the first packet is sent, so the atom given up is the one

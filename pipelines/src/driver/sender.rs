@@ -21,7 +21,7 @@ pub struct Sender<'a> {
     pub times: Vec<u64>,
     words: Words,
     dispatch: Dispatch,
-    /// What is still to be loaded for the run behind the one at hand.
+    /// The loads that are still to be sent for the run behind the one at hand.
     soon: VecDeque<Load>,
     pub collector: Collector<'a>,
 }

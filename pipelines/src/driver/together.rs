@@ -1,6 +1,6 @@
 //! Jobs of several kernels on the engines of one board, at the same time.
 //!
-//! All engines are fed by one stream, and a packet that its engine has no room for holds up those behind it. The driver knows
+//! All engines are fed by one stream, and a packet that its engine has no space for holds up those behind it. The driver knows
 //! about when an engine takes each packet (see [`super::dispatch`]), so packets go out in the order of these times. The queue
 //! in front of each engine ([`hdl::engine::switch`]) makes up for small errors.
 
@@ -21,7 +21,7 @@ struct Lane<'a> {
     config: &'a Config,
     /// Jobs to come, with their places among all.
     jobs: VecDeque<(usize, &'a Job<'a>)>,
-    /// Those that were begun; the last one is under way.
+    /// Jobs that were begun; the last one is under way.
     feeds: Vec<(usize, Feed<'a>)>,
     /// The packet of the last one that goes next, and whether all of its packets are made.
     next: usize,

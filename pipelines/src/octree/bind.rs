@@ -1,4 +1,4 @@
-//! Which pin of a kernel takes what: kernels of an FMM are bound by the names of their pins (RULES H8).
+//! The binding of a kernel's pins: kernels of an FMM are bound by the names of their pins (RULES H8).
 
 use crate::encode::encode;
 use crate::octree::calibrate;
@@ -11,7 +11,7 @@ use pg2::graph::{Graph, Pin, PinClass};
 /// The distance in cells, along an axis, up to which the kernels of [`pg2::gen_m2l`] tell near from far.
 const GENERATED_REACH: u32 = 511;
 
-/// What an element of a record is filled with.
+/// The value that fills an element of a record.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Feed {
     /// A particle's coordinate, or a cell's.
@@ -57,7 +57,7 @@ pub struct P2p {
     pub gradient: Option<[usize; 3]>,
     /// Coordinates of the kernel in a box of edge 1.
     pub length: f64,
-    /// What the kernel gives for 1/r and for the gradient's unit, with lengths in boxes.
+    /// The kernel's values for 1/r and for the gradient's unit, with lengths in boxes.
     pub units: calibrate::Units,
     /// Whether it is 1/r, so that the CPU can stand in for it.
     pub coulomb: bool,
@@ -120,7 +120,7 @@ impl P2p {
         Ok(p2p)
     }
 
-    /// What the kernel gives as 1 of the potential (`a` of 0) or of the gradient.
+    /// The kernel's value for 1 of the potential (`a` of 0) or of the gradient.
     pub fn unit(&self, a: usize) -> f64 {
         if a == 0 { self.units.potential } else { self.units.gradient }
     }

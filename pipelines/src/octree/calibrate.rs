@@ -1,4 +1,4 @@
-//! What a kernel's outputs mean: its real meaning is evaluated at a few pairs and compared with 1/r or M2L (RULES H8).
+//! Calibration of a kernel's outputs: its real-arithmetic semantics are evaluated at a few pairs and compared with 1/r or M2L (RULES H8).
 
 use crate::octree::bind::{Feed, Feeds, M2l, P2p};
 use fmm::expansion::taylor::LANES;
@@ -7,7 +7,7 @@ use fmm::tree::lists::reach;
 use pg2::graph::Graph;
 use sim::reference::real::terms;
 
-/// What a P2P kernel gives for a potential and a gradient of 1, with lengths in boxes and unit charge.
+/// The values of a P2P kernel for a potential and a gradient of 1, with lengths in boxes and unit charge.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Units {
     pub potential: f64,

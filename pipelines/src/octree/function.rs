@@ -5,7 +5,7 @@ mod smooth;
 
 use super::calibrate;
 use crate::octree::bind::{Feed, Feeds, P2p};
-use crate::octree::offload::{KernelBox, Meaning, Partners};
+use crate::octree::offload::{DifferenceKernel, KernelBox, Partners};
 use fmm::arith::scale::{exponent, ldexp};
 use fmm::expansion::chebyshev::images::Lattice;
 use fmm::expansion::chebyshev::{self, Function, Symmetry};
@@ -13,7 +13,7 @@ use fmm::octree::kernel::KernelError;
 use fmm::octree::{FmmOptions, far_images};
 use fmm::tree::{MAX_LEVEL, lists};
 use hdl::Rounding;
-use hdl::op::meaning::Real;
+use hdl::op::semantics::Real;
 use pg2::graph::Graph;
 use sim::reference::real::{Pairs, RealKernel, RealSources, in_numbers};
 use std::sync::Arc;
@@ -33,14 +33,14 @@ struct OfKernel {
     p2p: P2p,
     window: KernelBox,
     /// With periodic boundaries: images lie farther apart than coordinates reach.
-    meaning: Option<Meaning>,
+    meaning: Option<DifferenceKernel>,
     params: Vec<u64>,
     slope: f64,
     symmetry: Symmetry,
     halving: Option<f64>,
 }
 
-/// What a kernel's parameters depend on.
+/// The inputs that a kernel's parameters depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
     /// The softening length in boxes, and the edge of the box.
@@ -116,8 +116,8 @@ pub fn check(graph: &Graph, options: &FmmOptions) -> Result<(), KernelError> {
 }
 
 /// A kernel by the differences of coordinates, which are as long as they are.
-fn of_differences(graph: &Graph, p2p: &P2p) -> Result<Meaning, KernelError> {
-    Meaning::new(graph, p2p).ok_or_else(|| {
+fn of_differences(graph: &Graph, p2p: &P2p) -> Result<DifferenceKernel, KernelError> {
+    DifferenceKernel::new(graph, p2p).ok_or_else(|| {
         KernelError(format!(
             "{} does not take coordinates as differences xj - xi that are cast to floats or compared with 0, and nothing else, so that \
              what it gives from images beyond the range of its coordinates is not known; write it so, or take near images alone with \
@@ -127,7 +127,7 @@ fn of_differences(graph: &Graph, p2p: &P2p) -> Result<Meaning, KernelError> {
     })
 }
 
-/// The patterns of a record that the real meaning takes.
+/// The patterns of a record that real-arithmetic evaluation takes.
 fn patterns(feeds: &Feeds, value: impl Fn(Feed) -> f64) -> impl Iterator<Item = u64> {
     feeds.iter().map(move |(feed, format)| Real::cast(*format, Rounding::Nearest, value(*feed)).0.bits())
 }
@@ -139,7 +139,7 @@ const DIRECTIONS: [[f64; 3]; 4] = [[0.31, -0.22, 0.17], [-0.05, 0.33, 0.21], [0.
 /// ones alone. All halves of [`exact`] places are exact in the formats of coordinates.
 const SCALES: [f64; 6] = [1.0, 0.125, 1.0 / 64.0, 1.0 / 512.0, 1.0 / 4096.0, 1.0 / 32768.0];
 
-/// Steps to either side by which a gradient is told, and the part of a potential by which it may change on one: better, and at most.
+/// Steps to either side by which a gradient is recognised, and the part of a potential by which it may change on one: better, and at most.
 const STEP: f64 = 1.0 / 1024.0;
 const SMALL_CHANGE: f64 = 0.02;
 const MOST_CHANGE: f64 = 0.3;
@@ -229,7 +229,7 @@ impl OfKernel {
         Ok(())
     }
 
-    /// What the potential does not change with, by the places that are looked at.
+    /// The symmetry of the potential, by the places that are looked at.
     fn found_symmetry(&self) -> Symmetry {
         let same = |images: &dyn Fn([f64; 3]) -> Vec<[f64; 3]>| {
             let all = DIRECTIONS.iter().flat_map(|d| SCALES.map(|scale| d.map(|x| x * scale)));

@@ -2,13 +2,13 @@
 
 mod at_zero;
 mod close;
+mod differences;
 mod images;
 mod m2l;
-mod meaning;
-mod meant;
 mod p2p;
+mod recompute;
+mod reference;
 mod rounding;
-mod truth;
 
 pub use close::{Apart, MOST, Replaced};
 pub use p2p::{DIRECT, direct};
@@ -16,6 +16,8 @@ pub use p2p::{Records, WRONG_P2P, grid_pattern, value};
 
 use crate::job::{Backend, Job, Outcome, SourceRange, Table};
 use crate::octree::bind::{Feed, Feeds, M2l, P2p};
+use differences::Partner;
+pub(crate) use differences::{DifferenceKernel, Partners};
 use fmm::expansion::basis::Basis;
 use fmm::expansion::taylor::Operators;
 use fmm::octree::executor::{Executor, Progress, Stage, State, Work};
@@ -26,8 +28,6 @@ use fmm::tree::boxmap::BoxMap;
 use fmm::tree::lists;
 use hdl::{Flags, Format};
 pub use images::KernelBox;
-use meaning::Partner;
-pub(crate) use meaning::{Meaning, Partners};
 use pg2::graph::Graph;
 use sim::reference::real::{in_numbers, without_equal};
 use std::collections::VecDeque;
@@ -135,7 +135,7 @@ impl Bound {
 
     /// Whether the kernel gives something at a distance in boxes or farther away.
     fn reaches(&self, least: f64, replaced: &Replaced) -> bool {
-        let Some(meaning) = Meaning::new(&self.numbers, &self.p2p) else { return true };
+        let Some(meaning) = DifferenceKernel::new(&self.numbers, &self.p2p) else { return true };
         let mut partners = Partners::default();
         let lengths = (0..64).map(|k| least * (2.0 / least).powf(k as f64 / 63.0));
         for (k, length) in lengths.enumerate() {

@@ -1,4 +1,4 @@
-//! Which pin of a P2P kernel takes what in the plane, and what its outputs are: kernels are bound by the names of their pins.
+//! The binding of a P2P kernel's pins in the plane, and the kinds of its outputs: kernels are bound by the names of their pins.
 
 use crate::octree::bind::{Feed, Feeds, Wanted, check_given, check_pins, coordinate_unit, feeds, outputs_of};
 use crate::octree::calibrate::{snap, tolerance};
@@ -27,7 +27,7 @@ pub struct P2p {
 pub struct Output {
     /// Its place among them.
     pub place: usize,
-    /// What it gives for 1, with lengths in the kernel's units for a logarithm and in boxes otherwise.
+    /// The output's value for 1, with lengths in the kernel's units for a logarithm and in boxes otherwise.
     pub unit: f64,
 }
 
@@ -114,7 +114,7 @@ impl P2p {
         Ok(())
     }
 
-    /// What the kernel means for one pair with a difference in boxes.
+    /// The kernel's real-arithmetic values for one pair with a difference in boxes.
     fn pair(&self, graph: &Graph, d: [f64; 2], m: [f64; 2]) -> Vec<f64> {
         let fill = |feeds: &Feeds, sign: f64| -> Vec<f64> {
             let value = |(feed, _): &(Feed, Format)| match feed {

@@ -1,6 +1,6 @@
 //! When an engine takes and gives beats: the sequencing of `docs/engine.md` in clocks, without lanes.
 //!
-//! What is left out costs nothing that shows: the scan of the segment lists before a LOAD_J, and the room in the ring of
+//! Two costs are left out, since they do not show: the scan of the segment lists before a LOAD_J, and the capacity of the ring of
 //! lists, which holds those of two runs.
 
 use hdl::engine::Config;
@@ -18,7 +18,7 @@ const JUDGE: u64 = 2;
 const WALK: u64 = 6;
 /// Clocks from the last pair's value until its packet can leave, beside the pipeline's latency.
 const COLLECT: u64 = 7;
-/// What the registers of a spread engine add to each of these; RUN, which waits longest for an answer, takes `HEAR` more.
+/// The clocks that the registers of a spread engine add to each of these; RUN, which waits longest for an answer, takes `HEAR` more.
 const SPREAD_JUDGE: u64 = 1;
 const SPREAD_WALK: u64 = 1;
 const SPREAD_COLLECT: u64 = 8;
@@ -43,7 +43,7 @@ struct Group {
     held: VecDeque<Held>,
     /// When the last pair so far went, and when a bank became free.
     free: u64,
-    /// Beats that the queue of results still has room for, and when the last one left it.
+    /// Beats that the queue of results still has space for, and when the last one left it.
     room: u64,
     room_at: u64,
     /// Packets that can leave, and when.
@@ -72,7 +72,7 @@ pub struct Engine {
     at: u64,
     run: Run,
     groups: Vec<Group>,
-    /// Beats of results that each group has room for.
+    /// Beats of results that each group has space for.
     room: u64,
     /// The beats to come of the packet that leaves, and the group it is of.
     leaving: Option<(VecDeque<Vec<u32>>, Option<usize>)>,
@@ -225,7 +225,7 @@ impl Engine {
         }
         let group = &mut self.groups[k];
         let Some(front) = group.held.pop_front() else { return false };
-        // Who had to wait for room goes when the last beat that made it has left.
+        // Who had to wait for space goes when the last beat that made it has left.
         group.free = if front.hold { ready } else { ready.max(group.room_at) };
         self.busy += front.sources;
         self.pairs += front.sources * front.n as u64;

@@ -9,7 +9,7 @@ use hdl::ethernet::Datagrams;
 use hdl::ethernet::board::{BoardEnd, Peer};
 use hdl::serial::Identity;
 use hdl::serial::chunks::Replies;
-use hdl::serial::host::{Failure, HostEnd, Patience};
+use hdl::serial::host::{Failure, HostEnd, Timeouts};
 use hdl::serial::medium::Medium;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,7 +64,7 @@ impl PredictedNetwork {
         let clock_hz = setup.clock_mhz * 1e6;
         Ok(PredictedNetwork {
             // A group of targets may compute for long in the time that is predicted.
-            host: HostEnd::new(1, Patience { stall: Duration::from_secs(1 << 30), ..Patience::default() }),
+            host: HostEnd::new(1, Timeouts { stall: Duration::from_secs(1 << 30), ..Timeouts::default() }),
             board: BoardEnd::new(identity),
             engines: Engines::new(&configs),
             configs,

@@ -1,7 +1,7 @@
 //! Where the time of a kernel goes, as Haney et al. predict it (ARL-TR-7315, section 3): the operations and bytes of its
-//! graph over the rates of a card or of pipelines, and of the link to them.
+//! graph over the rates of a GPU or of pipelines, and of the link to them.
 //!
-//! Every time is the least that the rates allow. Measured ones are longer: a card also reads tiles and ends its blocks, and a
+//! Every time is the least that the rates allow. Measured ones are longer: a GPU also reads tiles and ends its blocks, and a
 //! line has frames.
 
 use hdl::board::BOARDS;
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 /// The numbers of particles in the table of Haney et al.
 pub const HANEY: [u64; 5] = [4_913, 9_261, 13_824, 24_389, 97_336];
 
-/// What a prediction needs to know of a GPU. A user's file has the same fields.
+/// The data of a GPU that a prediction needs. A user's file has the same fields.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Card {
@@ -36,7 +36,7 @@ pub struct Card {
     pub link: f64,
 }
 
-/// Cards of compute capability 9.0: the units are those of the CUDA C++ Programming Guide's table of arithmetic throughput,
+/// GPUs of compute capability 9.0: the units are those of the CUDA C++ Programming Guide's table of arithmetic throughput,
 /// all else is of the data sheets (SXM, PCIe 5.0 with 16 lanes).
 pub const CARDS: [Card; 2] = [hopper("H100", 3.35e12), hopper("H200", 4.8e12)];
 
@@ -57,7 +57,7 @@ const fn hopper(name: &'static str, memory: f64) -> Card {
 }
 
 impl Card {
-    /// What cannot be: a rate that is no positive number.
+    /// Refuses a rate that is no positive number.
     pub fn check(&self) -> Result<(), String> {
         let rates = [
             ("multiprocessors", self.multiprocessors),
@@ -138,7 +138,7 @@ impl Bytes {
         Bytes { target: bytes(layout.i_words()), source: bytes(layout.j_words()), result: bytes(layout.result_words()) }
     }
 
-    /// As records of any job go to a card: 64 bits an element, and flags with a result.
+    /// As records of any job go to a GPU: 64 bits an element, and flags with a result.
     fn of_jobs(graph: &Graph) -> Bytes {
         let bytes = |class| 8 * graph.elements_of(class).len() as u64;
         let result = 8 * graph.outputs.len() as u64 + 4;
@@ -152,7 +152,7 @@ impl Bytes {
     }
 }
 
-/// A way to run a kernel on a card.
+/// A way to run a kernel on a GPU.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mode {
     pub name: &'static str,
@@ -160,7 +160,7 @@ pub struct Mode {
     pub bytes: Bytes,
 }
 
-/// What predictions are made from.
+/// The counts of a kernel from which predictions are made.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kernel {
     pub modes: Vec<Mode>,
@@ -207,7 +207,7 @@ impl Work {
     }
 }
 
-/// What is predicted for a machine.
+/// The prediction for a machine.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Prediction {
     pub machine: String,
@@ -223,16 +223,16 @@ pub struct Prediction {
     /// Operations a byte of the link.
     pub intensity: f64,
     pub link_seconds: f64,
-    /// Each byte once in the card's memory; none for pipelines.
+    /// Each byte once in the GPU's memory; none for pipelines.
     pub memory_seconds: Option<f64>,
     pub compute_seconds: f64,
     pub seconds: f64,
-    /// What takes longest: `link`, `memory`, `pipelines`, or a unit of the card.
+    /// The bottleneck: `link`, `memory`, `pipelines`, or a unit of the GPU.
     pub limit: &'static str,
     pub pairs_per_second: f64,
 }
 
-/// A kernel on a card: data is sent, computed with, and fetched, one after the other.
+/// A kernel on a GPU: data is sent, computed with, and fetched, one after the other.
 pub fn on_card(card: &Card, mode: &Mode, work: &Work) -> Prediction {
     let Bytes { target, source, result } = mode.bytes;
     let bytes = work.targets as f64 * (target + result) as f64 + work.sources as f64 * source as f64;
@@ -300,7 +300,7 @@ fn prediction(
     }
 }
 
-/// Every card and engine, in this order, each with all modes and amounts of work.
+/// Every GPU and engine, in this order, each with all modes and amounts of work.
 pub fn predictions(kernel: &Kernel, cards: &[Card], engines: &[Engine], works: &[Work]) -> Vec<Prediction> {
     let mut all = Vec::new();
     for card in cards {
@@ -314,8 +314,8 @@ pub fn predictions(kernel: &Kernel, cards: &[Card], engines: &[Engine], works: &
     all
 }
 
-/// A row of the table of Haney et al.: the seconds of the link and of the card, and how much longer the card takes. They count
-/// a number a particle and an operation a pair, and have a card of 4,290 Gflop/s behind a link of 7.877 G numbers a second.
+/// A row of the table of Haney et al.: the seconds of the link and of the GPU, and how much longer the GPU takes. They count
+/// a number a particle and an operation a pair, and have a GPU of 4,290 Gflop/s behind a link of 7.877 G numbers a second.
 pub fn haney(particles: u64) -> [f64; 3] {
     let n = particles as f64;
     let (link, compute) = (n / 7.877e9, n * n / 4_290e9);
@@ -391,7 +391,7 @@ mod tests {
             for mode in kernel(name).modes {
                 let of = mode.operations;
                 assert!(of.issued() > 0 && of.integer + of.f32() + of.f64() > 0, "{name} {}", mode.name);
-                // In exact mode all is integers but for products and sums that the card's floats hold.
+                // In exact mode all is integers but for products and sums that the GPU's floats hold.
                 assert!(mode.name != "exact" || of.integer > of.f32() + of.f64(), "{name}");
                 assert!(mode.name != "f32" || of.integer + of.f64() == 0, "{name}");
             }

@@ -1,15 +1,15 @@
-//! All stages on the cards of ranks, for which the host stands: the bits of one card, and failures that all ranks know of.
+//! All stages on the GPUs of ranks, for which the host stands: the bits of one GPU, and failures that all ranks know of.
 
 use super::super::cards::{Over, Runner, of_all, solve_by};
 use super::super::comm::gather_u64;
 use super::*;
 use gpu::cuda::CudaError;
+use gpu::cuda::octree::communicator::{Communicator, SingleProcess, Team};
+use gpu::cuda::octree::links::Links;
+use gpu::cuda::octree::on_host::{self, HostDevice, Sight};
+use gpu::cuda::octree::{Units, Whole};
 use gpu::cuda::p2p::Number;
-use gpu::cuda::whole::links::Links;
-use gpu::cuda::whole::on_host::{self, HostCard, Sight};
-use gpu::cuda::whole::others::{Alone, Others, Team};
-use gpu::cuda::whole::{Units, Whole};
-use gpu::octree::whole::{Part, Task};
+use gpu::octree::all_stages::{Part, Task};
 use pipelines::octree::bind::P2p;
 use std::cell::RefCell;
 
@@ -52,19 +52,19 @@ impl OnCards {
         Geometry { sources: self.sources.columns(), targets: self.targets.as_ref().map(Particles::columns) }
     }
 
-    /// One card of one process.
+    /// One GPU of one process.
     fn alone<T: Number>(&self) -> Solutions {
         let (sets, options) = (self.sets(), self.options(precision::<T>()));
         let task =
             Task { name: "host", geometry: self.geometry(), sets: &sets, options: &options, leaf: Some(self.leaf) };
-        run::<T>(&[HostCard::default()], &Alone, &task).unwrap().expect("it is fit").solutions()
+        run::<T>(&[HostDevice::default()], &SingleProcess, &task).unwrap().expect("it is fit").solutions()
     }
 
-    /// On so many ranks, each with cards of its own.
+    /// On so many ranks, each with GPUs of its own.
     fn on<T: Number>(
         &self,
         ranks: usize,
-        cards: impl Fn(usize) -> Vec<HostCard> + Sync,
+        cards: impl Fn(usize) -> Vec<HostDevice> + Sync,
     ) -> Vec<Result<Result<Answer, String>, RankError>> {
         let (options, costs) = (self.options(precision::<T>()), Costs::default());
         threads::run(ranks, |comm| {
@@ -80,7 +80,8 @@ impl OnCards {
             let slice = Slice { geometry, sets, hessian: false, options: &options, costs: &costs, kernel: None, p2p };
             let cards = cards(comm.rank());
             let count = cards.len();
-            let mut run = |others: &dyn Others, count: usize, task: &Task| run::<T>(&cards[..count], others, task);
+            let mut run =
+                |others: &dyn Communicator, count: usize, task: &Task| run::<T>(&cards[..count], others, task);
             let runner = Runner { name: "host", cards: count, run: &mut run };
             let answer = solve_by(comm, &slice, runner, Some(self.leaf));
             if !matches!(answer, Err(RankError::Lost(_))) {
@@ -91,12 +92,12 @@ impl OnCards {
         })
     }
 
-    /// So many ranks with so many cards each give what one card gives.
+    /// Checks that several ranks with several GPUs each give the results of one GPU.
     fn check<T: Number>(&self, what: &str, on: &[(usize, usize)]) {
         let wanted = self.alone::<T>();
         for &(ranks, cards) in on {
-            // Ranks take as many cards as the one with the fewest.
-            let on_rank = |rank: usize| vec![HostCard::default(); cards + (rank == 1) as usize];
+            // Ranks take as many GPUs as the one with the fewest.
+            let on_rank = |rank: usize| vec![HostDevice::default(); cards + (rank == 1) as usize];
             let answers = self.on::<T>(ranks, on_rank).into_iter();
             let answers: Vec<Answer> = answers.map(|answer| answer.unwrap().expect("it is fit")).collect();
             assert_equal(&answers, &wanted.fields, &format!("{what} on {ranks} ranks with {cards} cards"));
@@ -116,7 +117,7 @@ fn precision<T: Number>() -> Precision {
     if size_of::<T>() == 4 { Precision::F32 } else { Precision::F64 }
 }
 
-fn run<T: Number>(cards: &[HostCard], others: &dyn Others, task: &Task) -> Result<Part, CudaError> {
+fn run<T: Number>(cards: &[HostDevice], others: &dyn Communicator, task: &Task) -> Result<Part, CudaError> {
     let mut whole = whole::<T>(cards, task.options)?;
     let links = RefCell::new(Links::with_most(WINDOW));
     let team = Team::among(cards, others, &links);
@@ -125,7 +126,7 @@ fn run<T: Number>(cards: &[HostCard], others: &dyn Others, task: &Task) -> Resul
     done
 }
 
-fn whole<T: Number>(cards: &[HostCard], options: &FmmOptions) -> Result<Whole<T, HostCard>, CudaError> {
+fn whole<T: Number>(cards: &[HostDevice], options: &FmmOptions) -> Result<Whole<T, HostDevice>, CudaError> {
     let kernel = shipped("p2p");
     let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).unwrap();
     let units = Units { potential: units.potential, gradient: units.gradient, length };
@@ -193,14 +194,14 @@ fn cards_give_each_other_data_by_way_of_their_hosts_where_they_do_not_read_each_
     let wanted = problem.alone::<f32>();
     let sent = |sight: &(dyn Fn(usize, usize) -> Sight + Sync)| {
         let cards =
-            |rank: usize| [0, 1].map(|card| HostCard { sight: sight(rank, card), ..HostCard::default() }).to_vec();
+            |rank: usize| [0, 1].map(|card| HostDevice { sight: sight(rank, card), ..HostDevice::default() }).to_vec();
         let answers = problem.on::<f32>(3, cards).into_iter();
         let answers: Vec<Answer> = answers.map(|answer| answer.unwrap().expect("it is fit")).collect();
         assert_equal(&answers, &wanted.fields, "what cards read of each other");
         answers[0].report.counts.iter().map(|count| count.bytes).collect::<Vec<u64>>()
     };
     let clear = sent(&|_, _| Sight::Clear);
-    // One card of one rank: that rank is apart from the other two, whatever it is that does not work.
+    // One GPU of one rank: that rank is apart from the other two, whatever it is that does not work.
     for sight in [Sight::Hidden, Sight::Blind, Sight::Wrong] {
         let found = sent(&|rank, card| if (rank, card) == (1, 1) { sight } else { Sight::Clear });
         assert!((0..3).all(|rank| found[rank] > clear[rank] + 500), "{clear:?} {found:?}");
@@ -218,7 +219,7 @@ fn runs_of_particles_that_are_made_on_the_cards_of_ranks_are_timed() {
     let geometry = Geometry { sources: [&[]; 3], targets: None };
     let task = Task { name: "host", geometry, sets: &[], options: &options, leaf: Some(8) };
     let found = threads::run(2, |comm| {
-        let (over, cards) = (Over::new(comm), vec![HostCard::default()]);
+        let (over, cards) = (Over::new(comm), vec![HostDevice::default()]);
         let (mut whole, links) = (whole::<f32>(&cards, &options).unwrap(), RefCell::new(Links::with_most(WINDOW)));
         let team = Team::among(&cards, &over, &links);
         let timed = || team.connect(WINDOW).and_then(|()| task.timed(&team, &mut whole, 401, 2));
@@ -241,24 +242,24 @@ fn all_ranks_leave_a_problem_to_their_cpus_or_none_does() {
     if !on_host::is_there() {
         return;
     }
-    let unfit = |problem: &OnCards, cards: &(dyn Fn(usize) -> Vec<HostCard> + Sync), why: &str| {
+    let unfit = |problem: &OnCards, cards: &(dyn Fn(usize) -> Vec<HostDevice> + Sync), why: &str| {
         for answer in problem.on::<f64>(3, cards) {
             let said = answer.unwrap().expect_err("it is unfit");
             assert!(said.contains(why), "{said}");
         }
     };
-    let one = |_: usize| vec![HostCard::default()];
+    let one = |_: usize| vec![HostDevice::default()];
     let mut particles = generate(90, Distribution::Uniform, Charge::Random, 1);
     let mut problem = OnCards::new(particles.clone(), 1, 64);
     // One rank alone is short of memory: for the particles, and for the cells.
     for most in [1000, 5000] {
         problem.leaf = if most > 1000 { 1 } else { 64 };
-        let short = |rank: usize| vec![HostCard { most: (rank == 1).then_some(most), ..HostCard::default() }];
+        let short = |rank: usize| vec![HostDevice { most: (rank == 1).then_some(most), ..HostDevice::default() }];
         unfit(&problem, &short, "the card is small");
     }
     problem.leaf = 64;
-    unfit(&problem, &|_| vec![HostCard::default(); 30], "90 GPUs in all are more than 64");
-    // What only one rank's card meets.
+    unfit(&problem, &|_| vec![HostDevice::default(); 30], "90 GPUs in all are more than 64");
+    // What only one rank's GPU meets.
     (particles.x[80], particles.y[80], particles.z[80]) = (particles.x[5] + 1e-200, particles.y[5], particles.z[5]);
     (particles.x[5], particles.x[80]) = (0.0, 1e-200);
     problem.sources = particles.clone();
@@ -273,13 +274,13 @@ fn all_ranks_leave_a_problem_to_their_cpus_or_none_does() {
     unfit(&problem, &one, "too uneven");
 }
 
-/// One of two cards of one of two ranks does not start a kernel.
+/// One of two GPUs of one of two ranks does not start a kernel.
 fn break_at(kernels: &[&'static str]) {
     let problem = OnCards::new(random(90, Distribution::Uniform), 1, 1);
     for (k, kernel) in kernels.iter().enumerate() {
         let cards = |rank: usize| {
             let is_broken = |card: usize| rank == k % 2 && card == 1;
-            let card = |card| HostCard { broken: is_broken(card).then_some(*kernel), ..HostCard::default() };
+            let card = |card| HostDevice { broken: is_broken(card).then_some(*kernel), ..HostDevice::default() };
             (0..2).map(card).collect()
         };
         for answer in problem.on::<f64>(2, cards) {

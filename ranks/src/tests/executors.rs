@@ -11,11 +11,11 @@ use fmm::octree::executor::{Executor, Progress, Stage, State, Work};
 use fmm::octree::{FmmError, FmmOptions, Plan, Precision};
 use pg2::graph::Graph;
 
-/// A device that runs P2P beside the far field as a card does, in arithmetic that is too narrow for small charges and for large
+/// A device that runs P2P beside the far field as a GPU does, in arithmetic that is too narrow for small charges and for large
 /// softening lengths.
-pub struct Card;
+pub struct GpuDevice;
 
-impl Executor for Card {
+impl Executor for GpuDevice {
     fn name(&self) -> &str {
         "card"
     }
@@ -191,7 +191,7 @@ fn a_device_beside_the_far_field_gives_the_bits_of_one_rank() {
             crowded(3000, Distribution::Plummer, 3),
             FmmOptions { eps: 1e-5, ..options(30, Basis::Solid, precision) },
         );
-        problem.runner = Runner::Card;
+        problem.runner = Runner::GpuDevice;
         problem.check("a device", &RANKS);
         // Charges of one set, and then the softening length, for which its arithmetic is too narrow.
         let mut small = problem.input.particles.q.clone();

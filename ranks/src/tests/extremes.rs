@@ -31,7 +31,7 @@ fn particles_an_ulp_apart_give_the_bits_of_one_rank() {
         let mut problem = Problem::new(crowds(90, apart), FmmOptions { basis: Basis::Cartesian, ..plain(5) });
         problem.runner = kernels("emulator", shipped("p2p"), Some(3));
         problem.check(&format!("kernels, {apart:e} apart"), &[3]);
-        problem.runner = Runner::Card;
+        problem.runner = Runner::GpuDevice;
         problem.check(&format!("a device, {apart:e} apart"), &[2]);
     }
 }

@@ -1,4 +1,4 @@
-//! What goes wrong on a serial line or a network, and with what is at its ends: reproducible from a seed.
+//! Faults of a serial line or a network, and of the parties at its ends: reproducible from a seed.
 
 pub mod datagrams;
 

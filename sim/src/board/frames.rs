@@ -30,13 +30,13 @@ impl Station {
     }
 }
 
-/// What a board sends.
+/// A message that a board sends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Sent {
     Datagram(Peer, Vec<u8>),
-    /// It asks who has that address.
+    /// An ARP request for that address.
     Question(u32),
-    /// It tells a host its own.
+    /// An ARP reply with its own address to a host.
     Answer,
 }
 
@@ -77,7 +77,7 @@ pub fn arp(host: Station, board: Station, asks: bool) -> Vec<u8> {
     frame(if asks { [0xff; 6] } else { board.mac }, host.mac, ARP, &bytes)
 }
 
-/// What the board says in a frame on the wire; the error says what is wrong with it.
+/// Parses the board's message in a frame on the wire; the error says what is wrong with it.
 pub fn read(wire: &[u8], (board, port): (Station, u16)) -> Result<Sent, String> {
     let bytes = wire.strip_prefix(&START[..]).ok_or("a frame without preamble")?;
     if bytes.len() < LEAST + 4 || bytes.len() > MOST - START.len() {

@@ -122,13 +122,13 @@ impl GmiiSim {
     /// The next frame that the board has sent, and the rest before it.
     fn take(&mut self) -> Option<(Vec<u8>, u32)> {
         let (mut frame, mut gap) = (vec![0; MOST + 1], 0);
-        // SAFETY: `board` is a live board of this library, and `frame` has the room that is told.
+        // SAFETY: `board` is a live board of this library, and `frame` has the capacity that is passed.
         let length = unsafe { (self.design.take)(self.design.board, frame.as_mut_ptr(), frame.len() as u64, &mut gap) };
         frame.truncate(length as usize);
         (length > 0).then_some((frame, gap))
     }
 
-    /// Runs for so many clocks of the engine. What the board asks by ARP is answered at once.
+    /// Runs for so many clocks of the engine. The board's ARP requests are answered at once.
     pub fn run(&mut self, clocks: u64) -> Result<(), SimError> {
         // SAFETY: `board` is a live board of this library.
         unsafe { (self.design.run)(self.design.board, clocks) };

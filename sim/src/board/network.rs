@@ -105,7 +105,7 @@ impl Beats for Several {
     }
 }
 
-/// What is behind the socket.
+/// The device behind the socket.
 pub trait Device {
     /// Takes a datagram.
     fn give(&mut self, from: Peer, datagram: &[u8]) -> Result<(), SimError>;
@@ -196,7 +196,7 @@ impl Device for Simulated {
     }
 }
 
-/// What was seen of a board so far.
+/// The traffic of a board so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
     /// Bytes of datagrams to the board and from it, as they were sent.
@@ -219,7 +219,7 @@ pub struct NetworkBoard<D: Device> {
     traffic: Traffic,
 }
 
-/// What a turn of the board found.
+/// The outcome of a turn of the board.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Turn {
     /// A host has the session.
@@ -312,7 +312,7 @@ impl<D: Device> NetworkBoard<D> {
         for datagram in self.up.pass(datagram) {
             match self.socket.send_to(&datagram, to) {
                 Ok(_) => {}
-                // What the system has no room for is lost, as on a network.
+                // Datagrams that the system has no space for are lost, as on a network.
                 Err(e) if is_nothing(&e) || e.kind() == ErrorKind::ConnectionRefused => {}
                 Err(e) => return Err(lost(e)),
             }

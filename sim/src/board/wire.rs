@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// Bytes that wait at most: one millisecond of a gigabit.
 const MOST: usize = 1 << 17;
 /// Those of one sender: as many as the largest ring of a board holds, which a host does not exceed, so that nobody else takes all the
-/// room.
+/// space.
 const MOST_OF_ONE: usize = 1 << 16;
 
 /// Frames that were given and have not passed yet.
@@ -16,7 +16,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Whether there is room for a frame of so many bytes, of which it takes note then. `left` frames of those before still wait.
+    /// Whether there is space for a frame of so many bytes, of which it takes note then. `left` frames of those before still wait.
     pub fn takes(&mut self, left: usize, from: Peer, bytes: usize) -> bool {
         self.frames.drain(..self.frames.len().saturating_sub(left));
         let own = self.frames.iter().filter(|(peer, _)| *peer == from).map(|f| f.1).sum::<usize>();

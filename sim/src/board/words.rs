@@ -107,7 +107,7 @@ pub struct WordsSim {
     idle: u64,
 }
 
-/// What was seen so far. Clocks are counted from power-on.
+/// The observations so far. Clocks are counted from power-on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Seen {
     pub clock: u64,
@@ -126,7 +126,7 @@ pub trait Clocked {
     /// Clocks so far.
     fn now(&self) -> u64;
 
-    /// What was seen so far.
+    /// The observations so far.
     fn seen(&self) -> Seen;
 
     /// A datagram that comes next.
@@ -211,7 +211,7 @@ impl Clocked for WordsSim {
         Seen { clock: self.now, ..self.seen }
     }
 
-    /// Bytes that fill no word are lost, as any datagram is that was cut; and what finds no room before the wire.
+    /// Bytes that fill no word are lost, as any datagram is that was cut; and so are those that find no space before the wire.
     fn give(&mut self, from: Peer, bytes: &[u8]) {
         let words: Vec<u32> = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
         let length = bytes.len() + AROUND as usize;

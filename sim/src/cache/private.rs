@@ -1,7 +1,7 @@
 //! Folders and files that nobody but the user and the system's administrator can have put there or can change.
 //!
-//! What is found in a cache is loaded and run. So each folder on the way to it is looked at, as ssh does with keys: who
-//! owns it, and who can write to it. Once the way is safe, nobody else can exchange anything on it between a look and a use.
+//! Entries found in a cache are loaded and run. So each folder on the way to them is looked at, as ssh does with keys: who owns it,
+//! and who can write to it. Once the way is safe, nobody else can exchange anything on it between a look and a use.
 
 use std::fmt;
 use std::fs::{self, File, Metadata};

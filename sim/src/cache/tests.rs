@@ -134,7 +134,7 @@ fn the_hash_is_fnv_1a() {
     assert_eq!(fnv128(b"a"), 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964);
 }
 
-/// What others could leave in a cache, each in a place of the entry for `a`; run as root, also what is another user's.
+/// Files that others could leave in a cache, each in a place of the entry for `a`; run as root, also those of another user.
 #[cfg(unix)]
 mod planted {
     use super::*;

@@ -31,7 +31,7 @@ pub struct EmulatedEngine {
     counters: Counters,
     /// The run described last, while it waits for targets.
     run: Option<Waiting>,
-    /// What the lanes hold between a run with `hold` and one with `keep`, group by group.
+    /// The sums that the lanes hold between a run with `hold` and one with `keep`, group by group.
     lanes: Vec<Sums>,
     pending: Vec<Work>,
     pending_pairs: u64,

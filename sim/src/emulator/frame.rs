@@ -148,7 +148,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A frame of `count` zeroed slots, with room for that many flags that are held.
+    /// A frame of `count` zeroed slots, with space for that many flags that are held.
     pub fn new(count: usize, held: usize) -> Frame {
         Frame { slots: vec![Slot([0; LANES]); count], flags: Flags::NONE, held: vec![Flags::NONE; held] }
     }

@@ -52,7 +52,7 @@ fn every_operator_gives_the_bits_and_flags_of_its_specification() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// What is wrong first with a use, or nothing.
+/// The first error of a use, or `None`.
 fn check_use(op: &'static dyn Operator, inst: &Inst, k: usize) -> Option<String> {
     let first_of_target = k % 2 == 1;
     let graph = graph_of(op, inst, first_of_target);

@@ -1,10 +1,10 @@
-//! What a kernel means without the rounding of its floats and logs (RULES N10): a flat program over blocks of sources.
+//! The real-arithmetic semantics of a kernel, without the rounding of floats and logs (RULES N10): a flat program over blocks of sources.
 //!
 //! Ints and fixeds are what the language says, to the bit and with its flags; floats and logs are f64. Records hold values as
 //! [`Real`] has them: patterns of ints and fixeds, and the bits of f64s. Values that no source changes are computed once a
 //! target.
 //!
-//! Blocks are done in vector code ([`lanes`]). Pairs in which a flag may be raised are left to the operators' own meaning, which
+//! Blocks are done in vector code ([`lanes`]). Pairs in which a flag may be raised are left to the operators' own semantics, which
 //! knows the flags, one after the other.
 
 mod aligned;
@@ -19,7 +19,7 @@ pub use numbers::{in_numbers, without_equal};
 use program::Program;
 
 use hdl::number::reduce::Accumulator;
-use hdl::op::meaning::Real;
+use hdl::op::semantics::Real;
 use hdl::op::{Inst, Operator};
 use hdl::{Flags, Format, Reduce, Rounding};
 use pg2::graph::{Graph, NodeId, NodeKind, Output, PinClass};
@@ -32,7 +32,7 @@ const LANES: usize = 64;
 /// A graph as a program.
 pub struct RealKernel {
     graph: Graph,
-    /// What fills each node's lanes, in the order of the graph's nodes.
+    /// The steps that fill each node's lanes, in the order of the graph's nodes.
     steps: Vec<Step>,
     /// Whether a node depends on constants, parameters and targets alone.
     still: Vec<bool>,
@@ -85,7 +85,7 @@ impl Pairs<'_> {
     }
 }
 
-/// What evaluating needs besides the program; one a thread.
+/// The working memory of an evaluation besides the program; one a thread.
 pub struct Scratch {
     outputs: Frame,
     terms: Option<Frame>,

@@ -27,7 +27,7 @@ pub struct Tools {
 /// They are LLVM's own and not promised by any version, so they are tried before they are used.
 const TUNING: &[&str] = &["-mllvm", "-two-entry-phi-node-folding-threshold=100", "-mllvm", "-x86-cmov-converter=0"];
 
-/// How to get what is missing.
+/// Instructions for installing the missing tools.
 const HOW: &str = "apt-get install verilator clang";
 /// The oldest major version whose command line and run-time we know.
 const OLDEST: u32 = 5;
@@ -49,7 +49,7 @@ impl Tools {
         Tools { verilator, version: "a script".into(), root, cxx, cxx_version: "a script".into(), tuning: Vec::new() }
     }
 
-    /// What a build depends on besides its texts.
+    /// The key of the toolchain: the inputs of a build besides its texts.
     pub fn key(&self) -> String {
         let tuning = self.tuning.join(" ");
         format!("{}\n{}\n{tuning}\n{}", self.version, self.cxx_version, env!("CARGO_PKG_VERSION"))

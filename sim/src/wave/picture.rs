@@ -1,4 +1,4 @@
-//! The picture of a start: signals below one another, clocks side by side, lines of so many clocks.
+//! The figure of a start: signals below one another, clocks side by side, lines of so many clocks.
 
 use super::{Beat, Clock};
 use crate::testbench::Engine;
@@ -30,7 +30,7 @@ struct Picture {
     lines: Vec<Line>,
 }
 
-/// What is drawn.
+/// The content of the figure.
 struct Start<'a> {
     clocks: &'a [Clock],
     /// Whether a beat in front of each packet names its engine.
@@ -141,7 +141,7 @@ fn columns(clocks: &[Clock]) -> Vec<Column> {
     columns
 }
 
-/// One line of the picture; its first signal lies at `y`.
+/// One line of the figure; its first signal lies at `y`.
 fn line(start: &Start, columns: &[Column], width: usize, y: usize) -> Line {
     let clocks = start.clocks;
     let mut texts = Vec::new();

@@ -1,4 +1,4 @@
-//! Which flags come back: those of demanded values alone (RULES L6), from the reference, the emulator and the Verilog.
+//! Tests of the flags that come back: those of demanded values alone (RULES L6), from the reference, the emulator and the Verilog.
 
 use crate::common::built;
 use crate::graphs::{self, pattern};

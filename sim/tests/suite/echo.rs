@@ -21,14 +21,14 @@ pub fn identity(engines: usize, stream_bits: u32, clock_hz: u32, baud: u32, ring
     identity
 }
 
-/// What the engine makes of beat number `count`.
+/// The engine's echo of beat number `count`.
 pub fn echoed(words: &[u32], last: bool, count: usize) -> Vec<u32> {
     let mut answer = words.to_vec();
     answer[0] ^= (last as u32) << 31 | (count as u32 & 0xffff);
     answer
 }
 
-/// What comes back of packets.
+/// The answer to packets.
 pub fn answer(stream: &Stream, beat_words: u32) -> Vec<u32> {
     let (mut answer, mut count) = (Vec::new(), 0);
     for packet in stream.packets() {

@@ -9,7 +9,7 @@ use hdl::ethernet::{Datagrams, netlist, words};
 use hdl::rtl::netlist::Dir::{In, Out};
 use hdl::rtl::netlist::{Item, Module, Netlist};
 use hdl::serial::Identity;
-use hdl::serial::host::{Failure, HostEnd, Patience, Traffic};
+use hdl::serial::host::{Failure, HostEnd, Timeouts, Traffic};
 use sim::board::fault::Fault;
 use sim::board::fault::datagrams::Way;
 use sim::board::words::{Clocked, WordsSim};
@@ -138,7 +138,7 @@ impl Bench {
     pub fn new(board: impl Clocked + 'static, faults: &[Fault], seed: u64) -> Bench {
         Bench {
             board: Box::new(board),
-            host: HostEnd::new(seed as u32 + 1, Patience::default()),
+            host: HostEnd::new(seed as u32 + 1, Timeouts::default()),
             down: Way::new(faults, seed),
             up: Way::new(faults, seed + 1),
             arriving: VecDeque::new(),
@@ -279,7 +279,7 @@ fn a_pulled_cable_is_noticed() {
     let Some(board) = simulated(&identity(1, 32, CLOCK, 0, RINGS), false) else { return };
     let mut bench = Bench::new(board, &[], 1);
     // Five seconds of a board are minutes of its simulation.
-    bench.host = HostEnd::new(5, Patience { silence: Duration::from_millis(10), ..Patience::default() });
+    bench.host = HostEnd::new(5, Timeouts { silence: Duration::from_millis(10), ..Timeouts::default() });
     let stream = packets(&mut Random::new(1), 50, 200_000);
     let mut packed = Vec::new();
     words::pack(&stream, 1, &mut packed);
@@ -292,7 +292,7 @@ fn a_pulled_cable_is_noticed() {
     assert_eq!(failure, Some(Failure::Silent));
 }
 
-/// A datagram as it counts, whoever it is for. When `taken` is told is a matter of time.
+/// A datagram as it counts, whoever it is for. When `taken` is reported is a matter of time.
 fn heard(of: &(Peer, Vec<u8>)) -> (Peer, Kind, [u32; 3], Vec<u32>) {
     let d = Datagram::decode(&of.1).expect("the board sends whole datagrams");
     (of.0, d.kind, [d.session, d.seq, d.ack], d.payload)

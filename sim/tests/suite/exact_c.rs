@@ -29,7 +29,7 @@ fn kernels(depth: &Depth) -> Vec<(String, String)> {
     list
 }
 
-/// What calls a kernel's functions for one target: the first half of the sources and the rest apart, and then joined.
+/// The C caller of a kernel's functions for one target: the first half of the sources and the rest apart, and then joined.
 fn caller(name: &str, graph: &Graph) -> String {
     let words = graph.elements_of(pg2::graph::PinClass::Jpin).len();
     format!(

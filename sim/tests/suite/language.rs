@@ -62,7 +62,7 @@ fn formats(graph: &Graph, class: PinClass) -> Vec<Format> {
     graph.elements_of(class).iter().map(|(pin, _)| graph.pins[*pin].format).collect()
 }
 
-/// What a pair means: the outputs' patterns and the flags.
+/// The reference result of a pair: the outputs' patterns and the flags.
 fn means(case: &Case, graph: &Graph, row: &[u64]) -> (Vec<u64>, u8) {
     let inputs = [PinClass::Ipin, PinClass::Jpin, PinClass::Param].map(|c| formats(graph, c)).concat();
     let numbers: Vec<i128> = inputs.iter().zip(row).map(|(f, bits)| number(*f, *bits)).collect();

@@ -5,7 +5,7 @@ use crate::echo;
 use hdl::engine::protocol::Stream;
 use hdl::rtl::netlist::Dir::{In, Out};
 use hdl::rtl::netlist::{Item, Module};
-use hdl::serial::host::{Failure, HostEnd, Patience};
+use hdl::serial::host::{Failure, HostEnd, Timeouts};
 use hdl::serial::{Identity, chunks, netlist};
 use sim::board::fault::{Channel, Fault};
 use sim::board::{BoardSim, Design, Line};
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const BAUD: u32 = 3_000_000;
 
-/// What comes back for all packets since the session began.
+/// The answer to all packets since the session began.
 fn answer(stream: &Stream, beat_words: u32) -> Vec<u8> {
     echo::answer(stream, beat_words).iter().flat_map(|w| w.to_le_bytes()).collect()
 }
@@ -101,7 +101,7 @@ impl Bench {
         board.run(100, &mut VecDeque::new(), &mut Vec::new());
         Some(Bench {
             board,
-            host: HostEnd::new(seed as u32, Patience::default()),
+            host: HostEnd::new(seed as u32, Timeouts::default()),
             clock_hz: identity.clock_hz,
             down: Channel::new(faults, seed + 1),
             up: Channel::new(faults, seed + 2),
@@ -226,7 +226,7 @@ fn a_new_session_takes_nothing_of_the_one_before() {
             bench.step().expect("work is under way");
         }
         // The host's program ends in the middle of a frame, and another one begins.
-        bench.host = HostEnd::new(1000 + session, Patience::default());
+        bench.host = HostEnd::new(1000 + session, Timeouts::default());
         bench.came.clear();
         let stream = packets(&mut random, 100);
         bench.exchange(&stream, 1).expect("a good line");

@@ -172,7 +172,7 @@ fn rows(inst: &Inst, count: usize) -> Vec<Vec<u64>> {
     crossed.chain((0..count).map(|n| of(&|_| 10 + n))).collect()
 }
 
-/// What the module's outputs should be: the result, and a bit for each flag that can be raised.
+/// The expected outputs of the module: the result, and a bit for each flag that can be raised.
 fn expected(op: &dyn Operator, inst: &Inst, row: &[u64]) -> Vec<u64> {
     let (bits, raised) = op.bits(inst, row);
     let can = op.flags(inst);

@@ -1,7 +1,7 @@
 //! Random programs: the reference, the emulator, the evaluated circuit and the simulated Verilog give the same bits and flags.
 //!
 //! `CASES=100000` makes it longer, `SEED=7` begins elsewhere; `VERILOG=1000` simulates the pipelines of so many kernels, and
-//! `ENGINES=10` whole engines of so many. What is found is made as small as it goes and printed as a kernel with its inputs.
+//! `ENGINES=10` whole engines of so many. Failures are made as small as they go and printed as a kernel with its inputs.
 
 mod generate;
 pub mod part;
@@ -64,7 +64,7 @@ impl Input {
     }
 }
 
-/// What differs, if anything does.
+/// The first difference, if any.
 fn difference(graph: &Graph, seed: u64) -> Option<String> {
     let input = Input::random(graph, seed);
     let simple = simplify(graph);
@@ -73,7 +73,7 @@ fn difference(graph: &Graph, seed: u64) -> Option<String> {
         .or_else(|| unsound(graph, seed))
 }
 
-/// What is wrong with the design of a kernel; each pass panics where its form does not hold together. Building takes longer
+/// The error in the design of a kernel, if any; each pass panics where its form does not hold together. Building takes longer
 /// than the rest, so it is done for every fourth kernel.
 fn unsound(graph: &Graph, seed: u64) -> Option<String> {
     let built = seed.is_multiple_of(4).then(|| build(graph, clock(seed), "", Vec::new()))?;

@@ -71,7 +71,7 @@ fn judged(folder: &Path, program: &str, arguments: &[&str]) -> Option<String> {
     Some(said)
 }
 
-/// What the testbench says in Icarus.
+/// The output of the testbench in Icarus.
 fn icarus(made: &(Design, Testbench)) -> Option<String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [design, bench] = write(folder.path(), made);

@@ -1,5 +1,5 @@
-//! The shipped kernels mean what their headers say: each has a twin in f64, written from the formula, which the kernel's
-//! real meaning equals and its bits approach as closely as the formats allow.
+//! The shipped kernels compute the formulas in their headers: each has an f64 reference, written from the formula, which the kernel's
+//! real-arithmetic semantics equals and its bits approach as closely as the formats allow.
 
 use hdl::Format;
 use hdl::number::exact::{Exact, to_bits};
@@ -11,10 +11,10 @@ mod screened;
 
 /// One term of an output, and a size that bounds what was added up to make it.
 type Term = (f64, f64);
-/// What one pair adds to each output element, from i, j and parameters.
+/// The terms that one pair adds to each output element, from i, j and parameters.
 type Pair = fn(&[f64], &[f64], &[f64]) -> Vec<Term>;
 
-/// A kernel and its meaning.
+/// A kernel and its f64 reference.
 struct Twin {
     name: &'static str,
     params: Vec<f64>,
@@ -231,7 +231,7 @@ fn hermite_gives_the_derivative_of_the_acceleration() {
         mant: 16,
         constants: 0.0,
     });
-    // The twin's jerk is the difference quotient of its acceleration.
+    // The f64 reference's jerk is the difference quotient of its acceleration.
     let (i, j) = ([0.1, -0.2, 0.3, 0.5, -0.5, 0.25], [0.3, 0.1, -0.2, -0.25, 0.125, 0.75, 0.5]);
     let h = 1e-5;
     let moved = |t: f64| {
@@ -474,7 +474,7 @@ fn the_nearest_neighbour_is_found_with_its_index() {
     assert_eq!(alone.0, vec![u64::MAX]);
 }
 
-/// Kernels whose meaning has a test of its own: `nearest` above, the others in `sim/tests/suite/definitions.rs`.
+/// Kernels whose semantics have a test of their own: `nearest` above, the others in `sim/tests/suite/definitions.rs`.
 const APART: [&str; 4] = ["nearest", "p2p", "p2p_paper", "m2l_paper"];
 
 #[test]

@@ -11,7 +11,7 @@ use fmm::data::particles::Field;
 use fmm::data::random::{self, Charge, Distribution};
 use fmm::direct::error::{self, Errors};
 use fmm::expansion::basis::Basis;
-use fmm::octree::stats::{OnCard, Seconds, Stats};
+use fmm::octree::stats::{OnGpu, Seconds, Stats};
 use fmm::octree::{FmmError, FmmOptions, Precision};
 use gpu::cuda::{compile, device};
 use gpu::octree::Gpu;
@@ -34,7 +34,7 @@ const CASES: [Case; 5] = [
     Case { n: 16_000_000, order: 5, precision: Precision::F32, samples: 100, bound: 1e-3 },
 ];
 
-/// One figure. Seconds are those of the card's events: from the first kernel, which finds the box, to the last, on the card that
+/// One figure. Seconds are those of the GPU's events: from the first kernel, which finds the box, to the last, on the GPU that
 /// takes longest.
 #[derive(Serialize)]
 struct Figure {
@@ -49,7 +49,7 @@ struct Figure {
     /// Of all stages together, sorted.
     seconds: Vec<f64>,
     /// Of sending and fetching in the run of the median.
-    copies: OnCard,
+    copies: OnGpu,
     /// Of each stage in the run of the median. `total` has the copies too.
     stages: Seconds,
     p2p_pairs_per_second: f64,
@@ -93,7 +93,7 @@ fn failure(e: FmmError) -> Failure {
     }
 }
 
-/// The figures of a case on each number of cards.
+/// The figures of a case on each number of GPUs.
 fn measure(gpus: &mut [Gpu], case: &Case, args: &Args, figures: &mut Vec<Figure>) -> Result<(), Failure> {
     let particles = random::generate(case.n, Distribution::Uniform, Charge::Positive, 1);
     let options =
@@ -131,7 +131,7 @@ fn measure(gpus: &mut [Gpu], case: &Case, args: &Args, figures: &mut Vec<Figure>
     Ok(())
 }
 
-/// The figures of particles that are made on the cards, and errors against direct sums there. Fewer cards than all may have too little
+/// The figures of particles that are made on the GPUs, and errors against direct sums there. Fewer GPUs than all may have too little
 /// memory.
 fn measure_made(gpus: &mut [Gpu], n: usize, args: &Args, figures: &mut Vec<Figure>) -> Result<(), Failure> {
     let (order, precision, samples) = (args.order as usize, Precision::F32, 100);
@@ -202,7 +202,7 @@ impl Figure {
         let stages = [s.tree, s.p2m, s.m2m, s.m2l, s.l2l, s.p2p, s.l2p].map(|x| format!("{:.3}", x * 1e3));
         let [tree, p2m, m2m, m2l, l2l, p2p, l2p] = stages;
         say!("    tree {tree}, P2M {p2m}, M2M {m2m}, M2L {m2l}, L2L {l2l}, P2P {p2p}, L2P {l2p}")?;
-        let OnCard { sent, fetched, .. } = self.copies;
+        let OnGpu { sent, fetched, .. } = self.copies;
         say!("    all sent in {:.1}, results fetched and scaled in {:.1}", sent * 1e3, fetched * 1e3)?;
         let (rate, levels, leaf) = (self.p2p_pairs_per_second / 1e12, self.levels, self.leaf);
         say!("    P2P: {rate:.3}e12 pairs/s; {levels} levels, at most {leaf} a leaf in the mean")?;

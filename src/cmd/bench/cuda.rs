@@ -41,7 +41,7 @@ struct Report {
     sizes: Vec<Figure>,
     exact: Vec<exact::Row>,
     fmm: Vec<fmm::Row>,
-    /// Particles from which on the FMM is quicker than direct summation on the same card.
+    /// Particles from which on the FMM is quicker than direct summation on the same GPU.
     break_even: Option<f64>,
     cards: Vec<fmm::Cards>,
 }
@@ -52,11 +52,11 @@ struct Figure {
     what: String,
     n: usize,
     pairs: u64,
-    /// Of the kernel on the card, sorted.
+    /// Of the kernel on the GPU, sorted.
     seconds: Vec<f64>,
-    /// To send everything and to fetch the results, room made for both.
+    /// To send everything and to fetch the results, memory allocated for both.
     link_seconds: f64,
-    /// What `explain --roofline` predicts for the kernel, where it knows the card.
+    /// The prediction of `explain --roofline` for the kernel, where it knows the GPU.
     predicted_seconds: Option<f64>,
     predicted_link_seconds: Option<f64>,
     /// At the median.
@@ -109,7 +109,7 @@ fn sorted(mut seconds: Vec<f64>) -> (f64, Vec<f64>) {
 struct Bench {
     device: Device,
     repeat: u32,
-    /// The card's rates, if they are known.
+    /// The GPU's rates, if they are known.
     card: Option<Card>,
     measured: Vec<Measured>,
     report: Report,

@@ -1,5 +1,5 @@
 //! The FMM in two dimensions with all stages on a GPU, against direct sums on the CPU first: the stages at the paper's size, and
-//! times by points, by points a box, by order and by distribution, beside direct summation on the same card.
+//! times by points, by points a box, by order and by distribution, beside direct summation on the same GPU.
 
 mod cases;
 mod draw;
@@ -35,7 +35,7 @@ const BOUND: f64 = 1e-5;
 /// The place of P2P among the stages.
 const P2P: usize = 6;
 
-/// Up to so many points the card sums directly too.
+/// Up to so many points the GPU sums directly too.
 const MOST_DIRECT: usize = 300_000;
 
 /// One run.
@@ -58,7 +58,7 @@ struct Row {
     /// Of some targets: the greatest relative error, which is the paper's norm (5.3), and the relative L2 error.
     error: f64,
     error_l2: f64,
-    /// Of direct summation on the card, its kernel alone, sorted.
+    /// Of direct summation on the GPU, its kernel alone, sorted.
     direct: Option<Vec<f64>>,
 }
 
@@ -68,7 +68,7 @@ struct Report {
     fma_f64_per_second: f64,
     stages: [&'static str; STAGES.len()],
     rows: Vec<Row>,
-    /// Points from which on the FMM is quicker than direct summation on the card.
+    /// Points from which on the FMM is quicker than direct summation on the GPU.
     break_even: Option<usize>,
 }
 
@@ -80,7 +80,7 @@ struct Bench {
     reference: Option<(usize, Reference)>,
 }
 
-/// What is run.
+/// The parameters of a run.
 #[derive(Clone, Copy)]
 struct Case {
     what: &'static str,
@@ -225,7 +225,7 @@ impl Bench {
     fn at(&mut self, at: Columns, strengths: Strengths, reference: &Reference, case: Case) -> Result<Row, Failure> {
         let options = Options { order: case.order, leaf: case.leaf, ..Options::default() };
         let mut seconds = Vec::new();
-        // The first run compiles the kernels, and makes room.
+        // The first run compiles the kernels, and allocates memory.
         let mut answer = self.answer(at, strengths, &options, false)?;
         for _ in 0..self.repeat {
             answer = self.answer(at, strengths, &options, false)?;
@@ -278,7 +278,7 @@ impl Bench {
     }
 }
 
-/// The stages of a run, their shares, and what P2P makes of the card.
+/// The stages of a run, their shares, and what P2P makes of the GPU.
 fn say_stages(row: &Row, issue: f64) -> Result<(), Failure> {
     let all: f64 = row.stages.iter().sum();
     say!(

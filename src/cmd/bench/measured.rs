@@ -1,4 +1,4 @@
-//! What `bench cuda` measured on this machine, kept for the predictions of `explain --roofline`.
+//! The times that `bench cuda` measured on this machine, kept for the predictions of `explain --roofline`.
 
 use crate::failure::Failure;
 use pipelines::predict::roofline::Prediction;
@@ -8,7 +8,7 @@ use sim::cache::Cache;
 /// The file in the cache.
 const FILE: &str = "cuda.json";
 
-/// A kernel's time on a card.
+/// A kernel's time on a GPU.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Measured {
     /// As its driver names it, such as `NVIDIA H200`.
@@ -25,13 +25,13 @@ pub struct Measured {
     pub link_seconds: f64,
 }
 
-/// What is kept; a file that cannot be read counts as none, since `bench cuda` makes it again.
+/// The times that are kept; a file that cannot be read counts as none, since `bench cuda` makes it again.
 pub fn known() -> Vec<Measured> {
     let bytes = Cache::standard().note(FILE).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
-/// Keeps what was measured, in the place of what was kept of the same work on the same card.
+/// Keeps what was measured, in the place of what was kept of the same work on the same GPU.
 pub fn keep(new: &[Measured]) -> Result<(), Failure> {
     let work = |m: &Measured| (m.device.clone(), m.hash, m.mode.clone(), m.targets, m.sources);
     let mut all = known();
@@ -41,7 +41,7 @@ pub fn keep(new: &[Measured]) -> Result<(), Failure> {
     Cache::standard().keep_note(FILE, &text).map(|_| ()).map_err(|e| Failure::Tool(e.to_string()))
 }
 
-/// What was measured of a kernel and the work of a prediction, on the card that it is for.
+/// The time measured of a kernel with the work of a prediction, on the GPU that it is for.
 pub fn find(known: &[Measured], hash: u64, p: &Prediction) -> Option<Measured> {
     let is_card = |m: &&Measured| m.device.split_whitespace().any(|word| word == p.machine);
     let is_work =

@@ -7,7 +7,7 @@ use super::Args;
 use crate::chart::{self, Axis, Chart, Series, Style, Unit};
 use crate::failure::Failure;
 use crate::output::{self, say};
-use gpu::cuda::whole::MOST_ORDER;
+use gpu::cuda::octree::MOST_ORDER;
 use gpu::cuda::{compile, device};
 use launch::{Launch, Run};
 use ranks::model::{Case, Model};
@@ -27,7 +27,7 @@ const THEIRS: [[f64; 4]; 2] = [[3.4e-4, 1.2e-6, 3.7e-7, 1.3e-7], [3.3e-4, 9.4e-7
 
 const DISTRIBUTIONS: [&str; 2] = ["uniform", "sphere"];
 
-/// What a run belongs to.
+/// The table that a run belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Table {
@@ -49,8 +49,8 @@ pub struct Row {
     pub stages: f64,
     pub data: f64,
     pub exchange: f64,
-    /// What data structures and exchange are of the whole, and what sort, boxes and exchange are alone: lists and plan are made
-    /// without ranks too. On GPUs, where data structures are box and sort, the latter is of what the GPUs do.
+    /// The shares of the whole: of data structures and exchange, and of sort, boxes and exchange alone: lists and plan are made
+    /// without ranks too. On GPUs, where data structures are box and sort, the latter is that of what the GPUs do.
     pub share: f64,
     pub of_ranks: f64,
     /// Relative L2 errors at 500 targets.

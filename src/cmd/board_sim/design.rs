@@ -1,4 +1,4 @@
-//! What is simulated: the Verilog that `synth` or `build` has left in a folder.
+//! The design to simulate: the Verilog that `synth` or `build` has left in a folder.
 
 use super::foreign;
 use crate::failure::Failure;
@@ -67,7 +67,7 @@ struct Engines {
     verilog: String,
 }
 
-/// What `build` writes for one kernel, or for several.
+/// The manifest that `build` writes for one kernel, or for several.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Built {
@@ -104,7 +104,7 @@ fn engines(board: &'static Board, dir: &Path) -> Result<Engines, Failure> {
 }
 
 impl Engines {
-    /// What the board says of itself; at a baud rate of 0 it is on the network.
+    /// The identity that the board reports; at a baud rate of 0 it is on the network.
     fn identity(&self, dir: &Path, baud: u32) -> Result<Identity, Failure> {
         let engines: Vec<(&Config, u64)> = self.engines.iter().map(|(config, hash)| (config, *hash)).collect();
         let identity = Identity::new(&engines, (self.mhz * 1e6).round() as u32, baud);
@@ -180,8 +180,8 @@ pub enum Pins {
     Words,
 }
 
-/// What is behind the link over Ethernet in a folder of `build` or `synth`, without what is a board's own; from GMII on unless it is
-/// to be at the words, or the network's core cannot be made, which is told. With it come the clocks after which a silent host may lose
+/// The design behind the link over Ethernet in a folder of `build` or `synth`, without what is a board's own; from GMII on unless it is
+/// to be at the words, or the network's core cannot be made, which is reported. With it come the clocks after which a silent host may lose
 /// the board: `hold`, unless `synth` has fixed them.
 pub fn networked(board: &'static Board, dir: &Path, hold: u64, words: bool) -> Result<(Design, Pins, u64), Failure> {
     if dir.join("synth.json").exists() {
@@ -231,7 +231,7 @@ fn networked_synthesised(board: &'static Board, dir: &Path, words: bool) -> Resu
     Ok((design_of(&said, verilog, top, (mhz, 0)), pins, hold))
 }
 
-/// What `synth` says of its folder for this board, and the text that it gave to the tools.
+/// The summary of `synth` in its folder for this board, and the text that it gave to the tools.
 fn said(board: &'static Board, dir: &Path) -> Result<(Summary, String), Failure> {
     let path = dir.join("synth.json");
     let said: Summary = read(&path)?;

@@ -15,7 +15,7 @@ pub struct Pty {
     pub path: String,
 }
 
-/// What a look at the port has found.
+/// The result of a look at the port.
 #[derive(PartialEq, Eq, Debug)]
 pub enum Look {
     Bytes(usize),
@@ -57,7 +57,7 @@ impl Pty {
         }
     }
 
-    /// Gives the host what it has room for; says how much that was.
+    /// Gives the host what it has space for; says how much that was.
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         match rustix::io::write(&self.end, bytes) {
             Err(Errno::AGAIN | Errno::INTR) => Ok(0),

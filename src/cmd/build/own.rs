@@ -1,4 +1,4 @@
-//! What `build` writes for an engineer's own design: one file a module, projects, components, IP-XACT, a wave.
+//! The output of `build` for an engineer's own design: one file a module, projects, components, IP-XACT, a wave.
 
 use crate::failure::Failure;
 use clap::builder::PossibleValuesParser;
@@ -122,7 +122,7 @@ impl OwnArgs {
         if self.split { format!("-f {LIST}") } else { format!("{top}.v") }
     }
 
-    /// The picture of a design's start, if it was asked for.
+    /// The figure of a design's start, if it was asked for.
     pub fn picture(&self, engines: &[Engine], design: &Netlist) -> Result<Option<Text>, Failure> {
         if !self.wave {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! `pairforge explain --roofline`: how long a kernel takes on cards and pipelines by their rates, beside what was measured.
+//! `pairforge explain --roofline`: how long a kernel takes on GPUs and pipelines by their rates, beside what was measured.
 
 use super::Args;
 use crate::cmd::bench::measured::{self, Measured};
@@ -41,7 +41,7 @@ impl RooflineArgs {
     }
 }
 
-/// What --json writes.
+/// The output of --json.
 #[derive(Serialize)]
 struct Report {
     kernel: String,
@@ -49,7 +49,7 @@ struct Report {
     predictions: Vec<Row>,
 }
 
-/// The instructions of a pair on a card, and the bytes of a target, a source and a result.
+/// The instructions of a pair on a GPU, and the bytes of a target, a source and a result.
 #[derive(Serialize)]
 struct Counts {
     mode: &'static str,
@@ -63,7 +63,7 @@ struct Counts {
     bytes: roofline::Bytes,
 }
 
-/// A prediction and what was measured of the same work on such a card.
+/// A prediction and what was measured of the same work on such a GPU.
 #[derive(Serialize)]
 struct Row {
     #[serde(flatten)]
@@ -111,7 +111,7 @@ fn report(args: &RooflineArgs, mhz: f64, graph: &Graph, lanes: &Lanes) -> Result
     Ok(Report { kernel: graph.name.clone(), modes: kernel.modes.iter().map(counts).collect(), predictions })
 }
 
-/// The card of a file.
+/// The GPU of a file.
 fn card(path: &Path) -> Result<Card, Failure> {
     let text = input::text(path, "")?;
     let fields = || {

@@ -1,4 +1,4 @@
-//! An exploration as a picture: error against each cost, on logarithmic axes, with the front of each.
+//! An exploration as a figure: error against each cost, on logarithmic axes, with the front of each.
 
 use super::Axis;
 use super::point::Point;
@@ -25,7 +25,7 @@ fn tick(x: f64) -> String {
     }
 }
 
-/// The whole picture.
+/// The whole figure.
 pub fn svg(kernel: &str, axes: &[Axis], points: &[Point]) -> String {
     let names = ["register bits", "multiplier bits", "table bits"];
     let shown: Vec<usize> = (0..3).filter(|c| points.iter().all(|p| p.costs()[*c] > 0)).collect();
@@ -152,7 +152,7 @@ struct Labels {
 }
 
 impl Labels {
-    /// Left end and base line of the label of a point: above it if there is room, else below it; `None` where others
+    /// Left end and base line of the label of a point: above it if there is space, else below it; `None` where others
     /// leave no place.
     fn place(&mut self, px: f64, py: f64, label: &str) -> Option<(f64, f64)> {
         let width = DIGIT.0 * label.len() as f64;

@@ -13,7 +13,7 @@ use pg2::vary::variant;
 use pipelines::job::{Job, Run, SourceRange, Table};
 use serde::Serialize;
 
-/// What all points share.
+/// The inputs that all points share.
 pub struct Data<'a> {
     /// Where the points run.
     pub backend: &'static Entry,
@@ -61,7 +61,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// What it costs: bits of registers, multipliers and tables.
+    /// The costs: bits of registers, multipliers and tables.
     pub fn costs(&self) -> [u64; 3] {
         [self.register_bits, self.multiplier_bits, self.table_bits]
     }

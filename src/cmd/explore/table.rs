@@ -41,7 +41,7 @@ pub fn table(axes: &[Axis], points: &[Point]) -> String {
     text
 }
 
-/// That the reference itself is not what was meant.
+/// A warning that the reference itself raised flags.
 pub fn flagged(flags: Flags) -> String {
     let names = flags.names().join(", ");
     format!(

@@ -54,7 +54,7 @@ pub fn measure() -> Result<(), Failure> {
 const BASES: [(&str, Basis); 3] =
     [("solid", Basis::Solid), ("cartesian", Basis::Cartesian), ("chebyshev", Basis::Chebyshev)];
 
-/// What was measured and what follows, for a terminal.
+/// The measured costs and the leaf sizes that follow, for a terminal.
 fn table(kept: &Kept) -> String {
     let Kept { machine, costs, .. } = kept;
     let ns = |seconds: f64| format!("{:>10.4}", seconds * 1e9);

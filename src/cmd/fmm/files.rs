@@ -1,4 +1,4 @@
-//! What an FMM reads and writes.
+//! The input and output files of an FMM.
 
 use super::ranks::table as ranks_table;
 use super::same::{self, Content};
@@ -261,7 +261,7 @@ pub fn write_with(args: &Args, fields: &[Field], stats: &Stats, ranks: Option<&R
     output::print(&(table::text(stats) + &ranks.map_or(String::new(), ranks_table)))
 }
 
-/// P2P on cards and boards; nothing where the targets are not the particles.
+/// P2P on GPUs and boards; nothing where the targets are not the particles.
 fn predicted(args: &Args, stats: &Stats) -> Result<Vec<roofline::Row>, Failure> {
     if args.targets.is_some() {
         return Ok(Vec::new());

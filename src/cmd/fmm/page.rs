@@ -1,4 +1,4 @@
-//! What the tables of FMMs have in common: the rows of stages as text, and the page of `--report`.
+//! The common parts of the tables of FMMs: the rows of stages as text, and the page of `--report`.
 
 use super::roofline;
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ pub struct Row {
     pub utilisation: Option<f64>,
 }
 
-/// Seconds of a stage, to a microsecond where a card ran it.
+/// Seconds of a stage, to a microsecond where a GPU ran it.
 pub fn seconds(x: f64, on_card: bool) -> String {
     if on_card { format!("{x:.6}") } else { format!("{x:.4}") }
 }
@@ -77,12 +77,12 @@ pub struct Page {
     pub title: String,
     pub settings: String,
     pub rows: Vec<Shown>,
-    /// What the rows do not tell, in sentences.
+    /// Notes on what the rows do not show, in sentences.
     pub notes: Vec<String>,
     pub facts: Vec<(&'static str, String)>,
-    /// What the error is made of, where that was asked for.
+    /// The parts of the error, where they were asked for.
     pub parts: Vec<Part>,
-    /// P2P on cards and boards.
+    /// P2P on GPUs and boards.
     pub predicted: Vec<roofline::Row>,
 }
 

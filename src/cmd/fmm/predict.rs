@@ -84,7 +84,7 @@ impl PredictArgs {
 pub struct Asked<'a> {
     pub predict: &'a PredictArgs,
     pub kernels: &'a Kernels,
-    /// What it is of: particles, or points of a plane.
+    /// The kind of points: particles, or points of a plane.
     pub what: &'static str,
     pub n: usize,
     pub order: usize,
@@ -96,7 +96,7 @@ pub struct Asked<'a> {
     pub run: &'a dyn Fn(usize, &Machine) -> Result<Ran, Failure>,
 }
 
-/// What a board is made for.
+/// The requirements of a board.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
     pub predict: &'a PredictArgs,
@@ -106,20 +106,20 @@ pub struct Wanted<'a> {
     pub work: &'a dyn Fn() -> Result<fill::Work, Failure>,
 }
 
-/// What a run took, with times of a board that is not there.
+/// The times of a run, with those of a board that is not there.
 pub struct Ran {
     pub seconds: Seconds,
     pub pairs: Pairs,
     pub cycles: PerKernel<Option<u64>>,
     pub utilisation: PerKernel<Option<f64>>,
-    /// What the board's link saw, and how much of the run the model took in its place.
+    /// The use of the board's link, and how much of the run the model took in its place.
     pub seen: LinkUse,
     pub modelled: f64,
     /// Seconds in which ranks exchanged multipoles and results, where there are ranks.
     pub exchange: Option<f64>,
 }
 
-/// What is predicted, in the keys that docs/reference/json.md names.
+/// The prediction, in the keys that docs/reference/json.md names.
 #[derive(Serialize)]
 pub struct Report {
     #[serde(skip)]
@@ -136,7 +136,7 @@ pub struct Report {
     clock_mhz: f64,
     baud: u32,
     turnaround_ms: f64,
-    /// Which of the seconds are predicted and which were measured on this CPU.
+    /// The names of the seconds that are predicted and of those that were measured on this CPU.
     predicted: Vec<&'static str>,
     measured: Vec<&'static str>,
     /// The engines, that of P2P first.
@@ -148,7 +148,7 @@ pub struct Report {
     #[serde(flatten)]
     asked: Row,
     seconds: Seconds,
-    /// What ranks exchange, measured.
+    /// The time of exchanges between ranks, measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     exchange_seconds: Option<f64>,
     pairs: Pairs,
@@ -204,7 +204,7 @@ pub struct Machine {
     synth: Option<String>,
 }
 
-/// What the link of a modelled board sees.
+/// The use of a modelled board's link.
 type Seen = Arc<Mutex<LinkUse>>;
 
 impl Machine {

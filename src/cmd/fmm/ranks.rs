@@ -55,8 +55,8 @@ pub fn asked(args: &Args) -> Option<World> {
     }
 }
 
-/// Who tells of a mistake in the options of a process.
-pub enum Telling {
+/// The process that reports a mistake in the options of a process.
+pub enum ErrorReporter {
     /// The process itself.
     Own,
     /// Another rank, which has the same options.
@@ -65,19 +65,19 @@ pub enum Telling {
     Instead(Failure),
 }
 
-/// Who tells of a mistake in the options, with which no command can begin. Ranks that can begin ask each other the same first.
-pub fn telling() -> Telling {
+/// The process that reports a mistake in the options, with which no command can begin. Ranks that can begin ask each other the same first.
+pub fn error_reporter() -> ErrorReporter {
     let is_one_of_many =
         std::env::args_os().nth(1).is_some_and(|word| word == "fmm") && mpi::launched().is_some_and(|count| count != 1);
-    let Some(mpi) = is_one_of_many.then(Mpi::begin).and_then(Result::ok) else { return Telling::Own };
+    let Some(mpi) = is_one_of_many.then(Mpi::begin).and_then(Result::ok) else { return ErrorReporter::Own };
     match same_options(&mpi) {
-        _ if mpi.rank() > 0 => Telling::Other,
-        Ok(()) => Telling::Own,
-        Err(e) => Telling::Instead(e),
+        _ if mpi.rank() > 0 => ErrorReporter::Other,
+        Ok(()) => ErrorReporter::Own,
+        Err(e) => ErrorReporter::Instead(e),
     }
 }
 
-/// What so many ranks do not do.
+/// Refuses options that so many ranks do not take.
 fn check_ranks(args: &Args, world: &World, chosen: &Chosen, ranks: usize) -> Result<(), Failure> {
     if args.ranks.is_some() && matches!(world, World::Mpi) {
         return Err(Failure::Usage("mpirun says how many ranks there are; leave --ranks out".into()));
@@ -119,7 +119,7 @@ pub fn run(args: &Args, world: World) -> Result<(), Failure> {
             task.write(&input, done)
         }
         World::Mpi => {
-            let mpi = Mpi::begin().map_err(told)?;
+            let mpi = Mpi::begin().map_err(failure_of)?;
             let on_all = || {
                 same_options(&mpi)?;
                 same::program(&mpi)?;
@@ -145,7 +145,7 @@ pub(super) fn slice(n: usize, comm: &dyn Comm) -> Range<usize> {
     start(comm.rank())..start(comm.rank() + 1)
 }
 
-/// What all ranks have done.
+/// The results of all ranks.
 struct Done {
     fields: Vec<Field>,
     stats: Stats,
@@ -155,16 +155,16 @@ struct Done {
     split: Option<Fields>,
 }
 
-/// What a rank ends with: the first one alone has what all have done.
+/// The end of a rank: the first one alone has the results of all.
 type Ended = Result<Option<Done>, RankError>;
 
-/// What the first rank has, or why it has nothing.
+/// The results on the first rank, or the failure.
 fn first(found: Vec<Ended>) -> Result<Done, Failure> {
-    let found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(told)?;
+    let found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(failure_of)?;
     Ok(found.into_iter().flatten().next().expect("the first rank has it if none failed"))
 }
 
-pub(in crate::cmd) fn told(e: RankError) -> Failure {
+pub(in crate::cmd) fn failure_of(e: RankError) -> Failure {
     match e {
         RankError::Option(text) => failure(FmmError::Option(text)),
         RankError::Range(text) => Failure::Input(text),
@@ -187,9 +187,9 @@ fn as_of_rank(e: &Failure) -> RankError {
     }
 }
 
-/// What is known on every rank, if no rank failed; else the failure of the first one.
+/// Returns the own result on every rank, if no rank failed; else the failure of the first one.
 pub(in crate::cmd) fn agreed<T>(comm: &dyn Comm, own: Result<T, Failure>) -> Result<T, Failure> {
-    let all = agree(comm, own.as_ref().map(drop).map_err(as_of_rank)).map_err(told);
+    let all = agree(comm, own.as_ref().map(drop).map_err(as_of_rank)).map_err(failure_of);
     match own {
         // As it is, with what diagnostics show.
         Err(e) if comm.rank() == 0 => Err(e),
@@ -205,7 +205,7 @@ fn on_mpi(args: &Args, chosen: Chosen, mpi: &Mpi) -> Result<(), Failure> {
         // What the machine of the first rank takes counts on all.
         return first_alone(mpi, costs::measure);
     }
-    let known = costs::known_on(mpi).map_err(told)?;
+    let known = costs::known_on(mpi).map_err(failure_of)?;
     let job = agreed(mpi, Job::load(args, chosen, 1, known))?;
     same::kernels(mpi, job.kernels.iter().flat_map(Kernels::graphs).chain(&job.route.on_gpu))?;
     let files::Part { input, counts, read } = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
@@ -222,7 +222,7 @@ fn on_mpi(args: &Args, chosen: Chosen, mpi: &Mpi) -> Result<(), Failure> {
         output::tell(&(Failure::Tool(text.clone()).text() + "\n"));
         mpi.abort_with(3);
     }
-    let found = found.map_err(told)?;
+    let found = found.map_err(failure_of)?;
     drop(input);
     let write = |mut done: Done| {
         if whole.is_none() {
@@ -235,19 +235,19 @@ fn on_mpi(args: &Args, chosen: Chosen, mpi: &Mpi) -> Result<(), Failure> {
     first_alone(mpi, || found.map_or(Ok(()), write))
 }
 
-/// What the first rank does alone, with all cores of its machine: the others rest until it has done it, and know of its failure.
+/// Does some work on the first rank alone, with all cores of its machine: the others rest until it has done it, and know of its failure.
 fn first_alone(comm: &dyn Comm, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     if comm.rank() == 0 {
         return agreed(comm, work());
     }
-    comm.rest(0, Tag::Gather).map_err(told)?;
+    comm.rest(0, Tag::Gather).map_err(failure_of)?;
     agreed(comm, Ok(()))
 }
 
 /// Whether all ranks were started with one command line.
 fn same_options(comm: &dyn Comm) -> Result<(), Failure> {
     let own: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let all = comm.all_gather(own.join("\n").into_bytes()).map_err(told)?;
+    let all = comm.all_gather(own.join("\n").into_bytes()).map_err(failure_of)?;
     match all.iter().position(|other| *other != all[0]) {
         Some(rank) => Err(Failure::Usage(format!(
             "rank {rank} has other options than rank 0; start all ranks with one command line"
@@ -258,7 +258,7 @@ fn same_options(comm: &dyn Comm) -> Result<(), Failure> {
 
 /// Whether all ranks have found the same sources and targets: as many, in files of these names and contents.
 pub(super) fn same_input(comm: &dyn Comm, counts: [usize; 2], read: &[(PathBuf, Content)]) -> Result<(), Failure> {
-    let all = gather_u64(comm, &counts.map(|n| n as u64)).map_err(told)?;
+    let all = gather_u64(comm, &counts.map(|n| n as u64)).map_err(failure_of)?;
     match all.iter().position(|other| *other != all[0]) {
         Some(rank) => Err(Failure::Input(format!(
             "rank {rank} has found another input than rank 0, of {:?} sources and {:?} targets; let all ranks read the same files",
@@ -268,7 +268,7 @@ pub(super) fn same_input(comm: &dyn Comm, counts: [usize; 2], read: &[(PathBuf, 
     }
 }
 
-/// What all ranks are to do with any particles.
+/// The work of all ranks for any particles.
 struct Job<'a> {
     args: &'a Args,
     asked: Options,
@@ -302,7 +302,7 @@ impl<'a> Job<'a> {
         self.kernels.as_ref().map(|k| &k.p2p).or(self.route.on_gpu.as_ref())
     }
 
-    /// What a rank computes on besides its CPU.
+    /// Opens the devices that a rank computes on besides its CPU.
     fn open(&self, comm: &dyn Comm) -> Result<(Option<Gpu>, Box<dyn Backend>), RankError> {
         let Route { entry, on_gpu, .. } = &self.route;
         let (turn, of) = on_machine(comm)?;
@@ -327,7 +327,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// What a rank computes with.
+/// The input of a rank.
 #[derive(Clone, Copy)]
 struct Feed<'a> {
     input: &'a Input,
@@ -339,7 +339,7 @@ struct Feed<'a> {
     save: &'a dyn Fn() -> Result<(), Failure>,
 }
 
-/// What is to be computed.
+/// The task for a number of particles.
 struct Task<'a> {
     job: &'a Job<'a>,
     options: FmmOptions,
@@ -472,7 +472,7 @@ pub fn table(r: &RanksReport) -> String {
     }
     let sum = |of: fn(&ranks::report::RankCount) -> u64| r.counts.iter().map(of).sum::<u64>();
     out += &format!("\nwork by the model of costs: imbalance {:.1}%\n", 100.0 * r.imbalance);
-    // Where cards run all stages, boxes have no types.
+    // Where GPUs run all stages, boxes have no types.
     let has_boxes = r.counts.iter().any(|c| c.domestic + c.root + c.other > 0);
     let boxes = format!(
         "boxes: {} domestic, {} export, {} import, {} root, {} other; partition level {}, critical level {}\n",

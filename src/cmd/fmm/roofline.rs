@@ -1,4 +1,4 @@
-//! P2P of a run as cards and boards would take it at the least, beside what this run took: a table of the report.
+//! P2P of a run as GPUs and boards would take it at the least, beside what this run took: a table of the report.
 
 use super::engine::EngineArgs;
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ pub struct Row {
     pub limit: String,
 }
 
-/// What P2P of a run did.
+/// The work of P2P in a run.
 pub struct Ran<'a> {
     pub backend: &'a str,
     /// Particles that are sources and targets.

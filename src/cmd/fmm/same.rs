@@ -2,7 +2,7 @@
 //!
 //! Where all ranks have one file of one machine, nothing is read for this. Else ranks that share a file read a part of it each.
 
-use super::ranks::{agreed, told};
+use super::ranks::{agreed, failure_of};
 use crate::failure::Failure;
 use fmm::data::input::Input;
 use fmm::data::problem::Geometry;
@@ -112,7 +112,7 @@ fn differs<'a>(
 ) -> Result<Option<(usize, usize)>, Failure> {
     let contents: Vec<&Content> = contents.into_iter().collect();
     let keys: Vec<u64> = contents.iter().map(|content| content.key(comm.rank())).collect();
-    let keys = gather_u64(comm, &keys).map_err(told)?;
+    let keys = gather_u64(comm, &keys).map_err(failure_of)?;
     if keys.iter().all(|of_rank| *of_rank == keys[0]) {
         return Ok(None);
     }
@@ -122,7 +122,7 @@ fn differs<'a>(
         content.part(turn, (0..comm.size()).filter(has_it).count())
     };
     let parts: Result<Vec<u64>, Failure> = contents.iter().enumerate().map(part).collect();
-    let parts = gather_u64(comm, &agreed(comm, parts)?).map_err(told)?;
+    let parts = gather_u64(comm, &agreed(comm, parts)?).map_err(failure_of)?;
     // What those that share a file have found of it together.
     let whole = |rank: usize, which: usize| {
         let members = (0..comm.size()).filter(|other| keys[*other].get(which) == keys[rank].get(which));

@@ -36,7 +36,7 @@ fn rows(s: &Stats) -> Vec<Row> {
     ]
 }
 
-/// Who computed targets again.
+/// The device that computed targets again.
 fn again(s: &Stats) -> String {
     format!("targets computed again on the {} in wider arithmetic", if s.on_card.is_some() { "card" } else { "CPU" })
 }
@@ -98,7 +98,7 @@ pub fn warnings(s: &Stats) -> Vec<String> {
     left_out.chain(s.rounding.iter().map(|rounding| rounding.sentence())).collect()
 }
 
-/// What is to be said of how it ran, in sentences.
+/// Notes on how it ran, in sentences.
 fn notes(s: &Stats) -> Vec<String> {
     let mut out = Vec::new();
     if let Some(t) = s.on_card {
@@ -125,7 +125,7 @@ fn notes(s: &Stats) -> Vec<String> {
     out
 }
 
-/// What the error is made of.
+/// The parts of the error.
 fn parts(budget: &Budget) -> Vec<Part> {
     let row = |(name, parts): (&'static str, &Parts)| {
         let Parts { truncation, rounding, grid, p2p, m2l, total, .. } = *parts;
@@ -185,7 +185,7 @@ fn number(x: f64) -> String {
     format!("{x:.3e}")
 }
 
-/// What is known of the errors, as names and numbers.
+/// The known errors, as names and numbers.
 fn errors(s: &Stats) -> Vec<(&'static str, String)> {
     let Some(e) = &s.error else { return Vec::new() };
     let mut errors = vec![

@@ -1,4 +1,4 @@
-//! What an FMM in two dimensions reads and writes.
+//! The input and output files of an FMM in two dimensions.
 
 use super::super::fmm::files::save;
 use super::super::fmm::roofline;
@@ -83,7 +83,7 @@ fn columns(args: &Args, solutions: &[Solution]) -> Vec<(String, Vec<f64>)> {
     solutions.iter().enumerate().flat_map(of).collect()
 }
 
-/// Writes what was asked for, with P2P as cards and boards would take it in the report.
+/// Writes what was asked for, with P2P as GPUs and boards would take it in the report.
 pub fn write(args: &Args, solutions: &[Solution], stats: &Stats, p2p: &Graph) -> Result<(), Failure> {
     if let Some(path) = &args.output {
         let columns = columns(args, solutions);

@@ -61,7 +61,7 @@ pub fn text(s: &Stats) -> String {
     out
 }
 
-/// What is known of the errors, as names and numbers.
+/// The known errors, as names and numbers.
 fn errors(s: &Stats) -> Vec<(&'static str, String)> {
     let Some(e) = &s.error else { return Vec::new() };
     let mut errors = vec![("targets compared with direct summation", e.samples.to_string())];

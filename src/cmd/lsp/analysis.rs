@@ -1,4 +1,4 @@
-//! What the compiler says about a document.
+//! The compiler's analysis of a document.
 
 use super::document::{Document, MOST};
 use super::uri::uri_of;

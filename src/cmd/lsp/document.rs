@@ -21,7 +21,7 @@ pub struct Document {
     /// The editor's number for this state; none for a file that is read from the disk.
     pub version: Option<i32>,
     names: Option<Names>,
-    /// What the compiler makes of it, once that was asked for.
+    /// The compiler's analysis, once that was asked for.
     pub analysis: Option<Analysis>,
 }
 

@@ -11,7 +11,7 @@ use std::io::{BufRead, Read, Write};
 /// Longer messages are read and dropped.
 const LONGEST: u64 = 1 << 28;
 
-/// What came in.
+/// An incoming message or error.
 pub enum Incoming {
     Message(Message),
     /// Why it is no message; what follows it can still be read.

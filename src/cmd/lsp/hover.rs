@@ -18,14 +18,14 @@ pub static CLASSES: &[(&str, &str)] = &[
     ("fout", "an output of the target i: gathers values by `+=`, `max=` or `min=`"),
 ];
 
-/// What a function of the library gives and takes, in Markdown.
+/// The results and arguments of a function of the library, in Markdown.
 pub fn described_function(function: &Function) -> String {
     let constants: Vec<String> = function.params.iter().filter_map(constant).collect();
     let constants = if constants.is_empty() { String::new() } else { format!("\n\n{}.", constants.join("; ")) };
     format!("{}\n\nTakes {}.{constants}", function.text, function.formats())
 }
 
-/// What an argument that is no value of the pipeline has to be.
+/// The requirement on an argument that is no value of the pipeline.
 fn constant(param: &Param) -> Option<String> {
     let what = match param.kind {
         ParamKind::Value | ParamKind::Vector | ParamKind::Matrix => return None,
@@ -132,7 +132,7 @@ fn defined(document: &mut Document, statement: &str, definition: &Definition) ->
     text
 }
 
-/// What a format's bits are, and what it holds.
+/// The bits of a format, and its values.
 fn described(format: Format) -> String {
     let bits = if format.is_float() {
         format!("sign, {} exponent bits, {} fraction bits", format.exp(), format.mant())

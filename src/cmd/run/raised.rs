@@ -1,4 +1,4 @@
-//! Which flags a run raised: on how many targets, of which outputs, and at which lines they can arise.
+//! The flags that a run raised: on how many targets, of which outputs, and at which lines they can arise.
 
 use crate::source::Kernel;
 use fmm::shown::escaped;

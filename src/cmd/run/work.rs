@@ -1,4 +1,4 @@
-//! Which sources act on which targets: all on all, those in cells nearby, or what a file says.
+//! The sources that act on each target: all on all, those in cells nearby, or those that a file lists.
 
 use crate::csv::{self, Column};
 use crate::failure::Failure;

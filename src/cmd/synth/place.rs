@@ -32,7 +32,7 @@ pub(super) fn goal(args: &Args) -> Result<Goal, Failure> {
     family.map(|f| Goal::Area(f.target)).ok_or_else(|| unknown("flow for target", name, known()))
 }
 
-/// What operators are pipelined for, and how a board's clock is made.
+/// The clock that operators are pipelined for, and how a board's clock is made.
 pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Way), Failure> {
     let target = target(goal.target()).expect("every family and device names a target");
     let usual = if let Goal::Board(board) = goal { board.usual_mhz } else { target.usual_mhz };
@@ -59,7 +59,7 @@ pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Way), Failure> {
     Ok((Clock { target, mhz, blocks }, Way::Serial(source)))
 }
 
-/// What pipelines are scheduled for, at a clock.
+/// The clock that pipelines are scheduled for, at a clock of the design.
 pub(super) fn scheduled(args: &Args, clock: Clock) -> Result<Clock, Failure> {
     let mhz = args.schedule.unwrap_or(clock.mhz);
     if !(clock.mhz..=1000.0).contains(&mhz) {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// What a board is made of, and what goes wrong with it.
+/// The settings of a board, and its faults.
 #[derive(Clone)]
 pub struct Setting {
     pub pipelines: u32,
@@ -49,7 +49,7 @@ impl Setting {
         }
     }
 
-    /// What a board with these kernels says of itself.
+    /// The identity that a board with these kernels reports.
     pub fn identity(&self, graphs: &[Graph], clock_hz: u32, baud: u32) -> Identity {
         let configs: Vec<Config> = graphs.iter().map(|graph| self.config(graph)).collect();
         let engines: Vec<(&Config, u64)> =

@@ -59,7 +59,7 @@ pub fn interruptible(command: &mut std::process::Command) {
     };
 }
 
-/// Wrong files, as a name, bytes, and what is told of them beside the name: each ends a command that names it last, and nothing is
+/// Wrong files, as a name, bytes, and the message about them beside the name: each ends a command that names it last, and nothing is
 /// written.
 pub fn check_wrong_files(p: &Place, command: &str, wrong: &[(&str, &[u8], &str)]) {
     for (name, bytes, part) in wrong {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// Far more than any command here needs, even on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What a command left behind.
+/// The outcome of a command.
 #[derive(Debug)]
 pub struct Ended {
     /// `None` if a signal ended it.

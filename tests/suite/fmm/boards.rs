@@ -109,7 +109,7 @@ fn a_board_that_falls_silent_ends_all_ranks_with_one_sentence() {
                 &[told, &silent.address],
             );
         };
-        // The patience of the link takes seconds, so that each is waited for once.
+        // The timeouts of the link takes seconds, so that each is waited for once.
         match fault == Fault::Stall(0) && testkit::require("mpirun") {
             true => one_sentence(&|| mpi(&p, 2, "", &on)),
             false => one_sentence(&|| p.run(&format!("fmm {on} --ranks 2"))),

@@ -163,7 +163,7 @@ fn a_wanted_error_is_kept_for_every_set_at_targets_and_with_dipoles() {
         let errors: Vec<f64> = errors.map(|e| e["gradient_rel_l2"].as_f64().expect("an error")).collect();
         let largest = errors.iter().fold(0.0, |a: f64, e| a.max(*e));
         assert!(errors.len() == sets && largest <= wanted && largest > wanted / 100.0, "{words}: {errors:?}");
-        // Without --check, the errors at the targets that were judged are told, the Hessian's too.
+        // Without --check, the errors at the targets that were judged are reported, the Hessian's too.
         let own = stats(&p, &tuned);
         assert_eq!(own["error"]["hessian_rel_l2"].is_number(), words.contains("--hessian"), "{own}");
         assert!(own["error"]["gradient_rel_l2"].as_f64() <= Some(wanted), "{own}");

@@ -9,7 +9,7 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 const CHARACTERISTIC: [u64; 4] =
     [0x9d11_6f2b_b0f0_f001, 0x0280_002b_cefd_1a5e, 0x04b4_edcf_2625_9f85, 0x0003_c03c_3f3e_cb19];
 
-/// So many steps, as a polynomial.
+/// A number of steps, as a polynomial.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Steps([u64; 4]);
 

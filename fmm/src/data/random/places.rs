@@ -16,7 +16,7 @@ const STRETCH: u64 = 1 << 16;
 struct Pattern {
     /// Without redrawing.
     draws: u64,
-    /// Those with which a number begins that may be redrawn, and the draws of such a number.
+    /// The draws with which a number begins that may be redrawn, and the draws of such a number.
     begins: &'static [u64],
     redrawn: u64,
 }

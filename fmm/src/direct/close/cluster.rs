@@ -40,7 +40,7 @@ pub(super) struct Cluster {
     nodes: Vec<Node>,
 }
 
-/// What is within reach of the points of a cluster.
+/// The particles within reach of the points of a cluster.
 pub(super) struct Reached {
     /// Particles, summed over the particles of all points.
     pub count: u64,

@@ -10,7 +10,7 @@ use std::f64::consts::PI;
 /// g_0 to g_3. The last two count for dipoles and second derivatives alone.
 pub type Values = [f64; 4];
 
-/// What a source carries.
+/// The charge and dipole moment of a source.
 pub struct Source {
     pub q: f64,
     pub p: [f64; 3],
@@ -36,7 +36,7 @@ impl Radial {
         CUT.sqrt() / self.alpha
     }
 
-    /// What the uniform background takes from the potential of a charge where all axes are periodic.
+    /// The contribution of the uniform background, subtracted from the potential of a charge where all axes are periodic.
     pub fn background(&self) -> f64 {
         PI / (self.alpha * self.alpha)
     }
@@ -50,7 +50,7 @@ impl Radial {
         std::array::from_fn(|k| hard[k] - of(k))
     }
 
-    /// What a charge gives as a sheet, with two periodic axes, by the square of the third coordinate.
+    /// The field of a charge as a sheet, with two periodic axes, by the square of the third coordinate.
     #[inline(always)]
     pub fn sheet<const ALL: bool>(&self, r2: f64) -> Values {
         let x = self.alpha * self.alpha * r2;
@@ -68,7 +68,7 @@ impl Radial {
         [-2.0 * PI.sqrt() / self.alpha * (rest + PI.sqrt() * x * smooth[0]), one, two, three]
     }
 
-    /// What a charge gives as a line, with one periodic axis, by the square of the distance from it.
+    /// The field of a charge as a line, with one periodic axis, by the square of the distance from it.
     #[inline(always)]
     pub fn line<const ALL: bool>(&self, r2: f64) -> Values {
         let x = self.alpha * self.alpha * r2;

@@ -34,7 +34,7 @@ pub struct Waves {
     rows: Vec<Row>,
     /// Magnitudes of components from 0, along each axis.
     counts: [usize; 3],
-    /// What each entry gives to a potential.
+    /// The weight of each entry in a potential.
     weights: Vec<f64>,
 }
 

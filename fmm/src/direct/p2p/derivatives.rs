@@ -10,7 +10,7 @@ use crate::arith::lanes::Real;
 use crate::arith::vector::{Vector, vectorised};
 use std::ops::Range;
 
-/// What the sources carry: charges, and moments where they have any.
+/// The charges of the sources, and their moments where they have any.
 #[derive(Clone, Copy)]
 pub(super) struct Carried<'a, T> {
     pub charges: &'a [Line<T>],

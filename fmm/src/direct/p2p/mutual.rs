@@ -48,7 +48,7 @@ pub(super) struct Back<T> {
 }
 
 impl<T: Real> Back<T> {
-    /// Takes room for the sources of a leaf.
+    /// Takes memory for the sources of a leaf.
     pub fn make_room(&mut self, sources: &Sources<T>, sets: usize) {
         let zero = Line([T::default(); LANES]);
         // One more line, so that whole vectors can be read from any place.

@@ -1,4 +1,4 @@
-//! What leaves and tasks give to others: stretches of sums that are added where they belong.
+//! Sums that leaves and tasks compute for others: stretches that are added where they belong.
 
 use super::sources::LANES;
 use super::sums::scales;

@@ -15,7 +15,7 @@ use std::ops::Range;
 /// A multiple of the lanes of every vector.
 pub(super) const LANES: usize = 16;
 
-/// So many numbers, aligned as the widest vector loads them fastest.
+/// A line of [`LANES`] numbers, aligned as the widest vector loads them fastest.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Line<T>(pub [T; LANES]);
@@ -23,24 +23,24 @@ pub(super) struct Line<T>(pub [T; LANES]);
 /// Sources gathered for one leaf, filled up with charges of 0 that lie far away.
 #[derive(Default)]
 pub(super) struct Sources<T> {
-    /// Coordinates and charges, up to the end of the mutual lines; there may be room behind.
+    /// Coordinates and charges, up to the end of the mutual lines; there may be space behind.
     pub columns: [Vec<Line<T>>; 4],
-    /// What else the sources carry: further charges, dipole moments.
+    /// Further columns of the sources: further charges, dipole moments.
     pub more: Vec<Vec<Line<T>>>,
     /// The lines that may hold sources too close to a target. These stand together, so that all others are summed without
     /// a look at distances.
     pub guarded: Range<usize>,
     /// The lines of sources on which the targets act too: the last ones.
     pub mutual: Range<usize>,
-    /// So many these are; the rest of the last line is filled up.
+    /// The number of mutual sources; the rest of the last line is filled up.
     pub mutual_count: usize,
-    /// Those of them that may hold sources too close to a target.
+    /// The mutual lines that may hold sources too close to a target.
     pub guarded_mutual: Vec<usize>,
-    /// Room for [`Sources::guard`].
+    /// Scratch memory of [`Sources::guard`].
     pub reaching: Vec<usize>,
 }
 
-/// What acts on the targets of a leaf.
+/// The sources that act on the targets of a leaf.
 #[derive(Clone, Copy)]
 pub(super) struct Acting<'a> {
     pub direct: Direct<'a>,
@@ -214,7 +214,7 @@ pub(super) fn flat_ref<T>(lines: &[Line<T>]) -> &[T] {
     unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), lines.len() * LANES) }
 }
 
-/// What sources are made of: sorted particles' coordinates, which are moved and scaled, and charges, which are not.
+/// The inputs of gathered sources: sorted particles' coordinates, which are moved and scaled, and charges, which are not.
 #[derive(Clone, Copy)]
 struct Columns<'a> {
     columns: [&'a [f64]; 4],
@@ -270,7 +270,7 @@ unsafe fn convert_in<V: Vector>(from: &Columns, segments: &[(u32, u32)], to: &mu
         // What is taken beyond a stretch is overwritten by the next one.
         let whole = count.next_multiple_of(V::LANES);
         let taken = if first + whole <= particles { whole } else { count - count % V::LANES };
-        // SAFETY: as for this function; the particles and the room are there.
+        // SAFETY: as for this function; the particles and the memory are there.
         unsafe {
             // Stretches are short: one loop over all columns ends unforeseen less often than one for each.
             for k in (0..taken).step_by(V::LANES) {

@@ -16,7 +16,7 @@ pub(super) struct Sums<T> {
     pub close: u32,
 }
 
-/// What a pair is judged and softened by: squares of lengths in the frame's unit.
+/// Parameters by which a pair is judged and softened: squares of lengths in the frame's unit.
 #[derive(Clone, Copy)]
 pub(super) struct Squares<T> {
     pub eps: T,
@@ -276,7 +276,7 @@ pub(super) unsafe fn add_forces<V: Vector>([total, given]: [&mut [V; 4]; 2], d: 
     }
 }
 
-/// What sums in units of powers of [`Vector::ROOT`] are times. The rounding of `powi` is not specified: it differs from one place
+/// The factors of sums in units of powers of [`Vector::ROOT`]. The rounding of `powi` is not specified: it differs from one place
 /// of the program to another.
 pub(super) fn scales<V: Vector>() -> [V::Item; 4] {
     let inverse = 1.0 / V::ROOT;

@@ -18,7 +18,7 @@ pub use part::{Cutter, InPart, Section, large_charges};
 use results::Results;
 use std::ops::Range;
 
-/// So many tasks a large problem is cut into: enough for many threads.
+/// The number of tasks that a large problem is cut into: enough for many threads.
 const TASKS: u64 = 256;
 
 /// Pairs that a task is worth.
@@ -27,7 +27,7 @@ const LEAST_PAIRS: u64 = 1 << 18;
 /// A leaf with more particles is worked on by several threads, in one direction alone.
 const CROWD: u32 = 4096;
 
-/// So many tasks a thread are brought together before the next ones: what they have is in the caches still, and the next ones have
+/// The number of tasks a thread brought together before the next ones: their data is in the caches still, and the next ones have
 /// their memory, which would take as long to get from the system as to fill.
 const TOGETHER: usize = 16;
 
@@ -164,7 +164,7 @@ struct Split {
     ends: Vec<[usize; 2]>,
 }
 
-/// Room of one thread.
+/// Scratch memory of one thread.
 #[derive(Default)]
 struct Room<T> {
     scratch: Scratch<T>,

@@ -23,7 +23,7 @@ pub fn all(direct: &Direct, targets: &[usize]) -> Vec<[f64; 10]> {
     targets.par_iter().map(|k| scaled.at(direct, *k)).collect()
 }
 
-/// What source `j` carries, as it was given.
+/// The charge and moment of source `j`, as given in the input.
 fn carried(direct: &Direct, j: usize) -> Carried {
     Carried {
         charge: direct.sources.charges.map_or(0.0, |q| q[j]),

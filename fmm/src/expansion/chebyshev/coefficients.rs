@@ -5,7 +5,7 @@ use super::polynomials::{Nodes, differences};
 use crate::arith::lanes::{fastest, madd};
 use crate::expansion::basis::Index;
 
-/// What coefficients up to an order are made with.
+/// The data for coefficients up to an order.
 ///
 /// For x and y in cells, in units of half the edge from the centres, the kernel depends on u = (x - y) / 2 alone. It is
 /// expanded there in products of T_n(u) first; how these are made of T_a(x) T_b(y) is known. That takes few values of the

@@ -4,7 +4,7 @@
 //! for those of targets. They are the eigenvectors of the sums of `K^T K` and of `K K^T`. Where mirroring an offset changes but
 //! the signs of odd terms, these sums have no entries between classes of parity, and are one where the kernel does not change.
 
-/// What a basis is made of: terms of one class, and orthonormal combinations of them, row by row.
+/// A block of a basis: terms of one class, and orthonormal combinations of them, row by row.
 pub struct Block {
     pub class: usize,
     pub terms: Vec<usize>,

@@ -12,7 +12,7 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// So many nodes for coefficients up to a degree, which is smaller.
+    /// A number of nodes for coefficients up to a degree, which is smaller.
     pub fn new(count: usize, degree: usize) -> Nodes {
         let angle = |k: usize| (k as f64 + 0.5) * PI / count as f64;
         let factor = |a: usize, k: usize| if a == 0 { 1.0 } else { 2.0 * (a as f64 * angle(k)).cos() } / count as f64;

@@ -12,7 +12,7 @@ use crate::parallel::prelude::*;
 use crate::tree::lists::{is_listed, reach};
 use std::collections::HashMap;
 
-/// What compression may add to the error, in parts of what the terms above the order would have given: by leaving out
+/// The error that compression may add, as a part of the contribution of the terms above the order: by leaving out
 /// combinations at all offsets, and more of them at each far one. Both add up as squares.
 const SHARE: f64 = 0.1;
 

@@ -18,7 +18,7 @@ const KEPT: usize = 32 << 20;
 /// Parents whose children one orbit can take, at most.
 const OF_ORBIT: usize = 64;
 
-/// What is known of the parents at one offset.
+/// The state of the parents at one offset.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     /// No lane has one.
@@ -38,7 +38,7 @@ pub struct Sources<T> {
     state: Vec<State>,
     /// Slots of eight children, each with rows of lanes.
     slots: Vec<T>,
-    /// Which children of a slot exist.
+    /// The children of a slot that exist, as bits.
     children: Vec<u8>,
     used: usize,
     most: usize,

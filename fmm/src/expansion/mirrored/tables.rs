@@ -10,7 +10,7 @@ pub const FARTHEST: i64 = 7;
 /// Bytes of matrices that are kept, where making them again costs little.
 const MOST_KEPT: usize = 256 << 20;
 
-/// What M2L knows of a term.
+/// The properties of a term that M2L uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Term {
     /// In which coordinates it is odd: x is bit 2, y bit 1, z bit 0, as in octants; 0 where mirroring is not used.
@@ -111,8 +111,8 @@ pub struct Orbit<T> {
     groups: [usize; 9],
     /// For each class of sources the first column of each of its combinations.
     pub places: [[u32; 8]; 8],
-    /// For the targets of each octant the mirrored sources, none if its parent has no such. Bit k of the place says that the offset is negative along the
-    /// k-th axis of `pairs`.
+    /// For the targets of each octant the mirrored sources, none if its parent has no such. Bit k of the place says that the offset is
+    /// negative along the k-th axis of `pairs`.
     pub mirrored: [Vec<Mirrored>; 8],
 }
 
@@ -127,7 +127,7 @@ pub struct Mirrored {
 pub struct Tables<T> {
     reach: i64,
     pub orbits: Vec<Orbit<T>>,
-    /// What matrices that are not kept are made of.
+    /// The source of the matrices that are not kept.
     matrices: Option<Box<dyn Matrices>>,
 }
 
@@ -162,7 +162,7 @@ impl<T: Real> Tables<T> {
         place(offset, self.reach)
     }
 
-    /// The matrix of an orbit; `room` is for one that is not kept.
+    /// The matrix of an orbit; `room` is the memory of one that is not kept.
     #[inline(always)]
     pub fn matrix<'a>(&'a self, layout: &Layout, orbit: &'a Orbit<T>, room: &'a mut Vec<T>) -> &'a [T] {
         if let Some(matrices) = &self.matrices {

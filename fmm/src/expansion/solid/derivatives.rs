@@ -12,7 +12,7 @@ use crate::arith::vector::Vectors;
 use crate::expansion::sparse::{Product, rounded};
 use crate::expansion::{Derivatives, PAIRS, Points, SecondDerivatives};
 
-/// What second derivatives of multipoles need.
+/// Tables for second derivatives of multipoles.
 pub struct Upper<T> {
     /// Up to two orders more than the expansion.
     harmonics: Harmonics<T>,

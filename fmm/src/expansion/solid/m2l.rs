@@ -27,12 +27,12 @@ pub enum M2l<T> {
 /// small trees most of M2L's time is making its tables.
 const SHARES_TO: usize = 10;
 
-/// What the tables are made of.
+/// The data from which the tables are made.
 struct Entries {
     weights: Vec<f64>,
     orders: Orders,
     terms: Vec<super::terms::Term>,
-    /// That of each source's term in the targets' terms, one source after the other; none above [`SHARES_TO`].
+    /// The share of each source's term in the targets' terms, one source after the other; none above [`SHARES_TO`].
     shares: Vec<Share>,
     /// Where there are two tables: products of terms up to these degrees are in the other one.
     beyond: Option<Orders>,

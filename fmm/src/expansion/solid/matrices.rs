@@ -46,7 +46,7 @@ impl Translation {
     }
 }
 
-/// What an entry is made of at all offsets.
+/// The formula of an entry, the same at all offsets.
 pub struct Share {
     /// Derivatives by their places, and their factors.
     terms: [(u32, f64); 2],
@@ -71,7 +71,7 @@ pub fn weights(order: usize) -> Vec<f64> {
 /// M2M from the child in each octant and L2L to it, in units of each cell.
 pub struct ShiftsOfOctants {
     terms: Vec<Term>,
-    /// Those of the last octant.
+    /// The matrices of the last octant.
     up: Vec<f64>,
     down: Vec<f64>,
 }

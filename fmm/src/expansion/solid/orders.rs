@@ -1,4 +1,4 @@
-//! Which order M2L needs at an offset: far cells need a lower one than near cells for the same error.
+//! The order of M2L by offset: far cells need a lower one than near cells for the same error.
 //!
 //! Where a multipole expansion of points up to `a` from the centre is evaluated at distance R, its terms fall by a/R a
 //! degree. In a cell a is half the diagonal, and R is the distance to the nearest point of the target cell; so the corners
@@ -11,10 +11,10 @@ use crate::tree::lists::is_near;
 /// Below this order f32 saves nothing.
 const LEAST_MIXED: usize = 6;
 
-/// What f32 rounds in sums of products, relative to their root mean square.
+/// The rounding error of f32 in sums of products, relative to their root mean square.
 const ROUNDED: f64 = 1e-6;
 
-/// What f32 may round, relative to what the order leaves out.
+/// The part of the truncation error that rounding in f32 may add.
 const SHARE: f64 = 0.1;
 
 /// Orders by offset.
@@ -57,8 +57,8 @@ impl Orders {
 
     /// Degrees by offset up to which products of two terms are computed in f64, if those of higher degrees may be in f32.
     ///
-    /// What f32 rounds is a part of the products outside a square of degrees, that is of what an expansion of the square's
-    /// order would leave out. That must stay far below what this order leaves out. The field of a smooth density is
+    /// The rounding error of f32 is a part of the products outside a square of degrees, that is, of the truncation error of an expansion
+    /// of the square's order. It must stay far below the truncation error of this order. The field of a smooth density is
     /// larger than all others, but in low degrees; it needs about half of the order.
     pub fn split(&self, near2: u64) -> Option<Orders> {
         // At smaller angles than 1/2 fewer offsets are as near as the nearest.

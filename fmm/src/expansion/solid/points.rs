@@ -7,7 +7,7 @@ use super::terms::count;
 use crate::arith::lanes::Real;
 use crate::arith::vector::{Vector, vectorised};
 
-/// Which harmonics: regular ones within the cell (P2M, L2P), irregular ones outside it (P2L, M2P).
+/// The kind of harmonics: regular ones within the cell (P2M, L2P), irregular ones outside it (P2L, M2P).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Regular,
@@ -35,7 +35,7 @@ vectorised! {
     pub fn hessians<T>(harmonic: &Harmonic<T>, x: [&[T]; 3], factors: &[[T; 6]], out: &mut [[T; 6]], scratch: &mut Vec<T>) = hessians_in
 }
 
-/// So many vectors of any numbers, where `room` is: leaves are too small to ask for memory for each.
+/// A number of vectors with any values, in the memory `room`: leaves are too small to ask for memory for each.
 #[inline(always)]
 unsafe fn vectors<V: Vector>(room: &mut Vec<V::Item>, count: usize) -> &mut [V] {
     let wanted = (count + 1) * V::LANES;

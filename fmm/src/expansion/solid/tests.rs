@@ -196,7 +196,7 @@ fn grid(edge: i32, near2: u64, is_there: impl Fn([i32; 3]) -> bool) -> Grid {
     Grid { cells, levels, lists }
 }
 
-/// What M2L should give: the plain sum over pairs of cells, in f64.
+/// The reference of M2L: the plain sum over pairs of cells, in f64.
 fn plain<T: Real>(grid: &Grid, near2: u64, order: usize, m: &[T]) -> Vec<f64> {
     let (all, weights) = (terms::terms(order), weights(2 * order));
     let mut tables = std::collections::HashMap::new();
@@ -324,7 +324,7 @@ fn far_error(grid: &Grid, order: usize, orders: Orders, is_positive: bool) -> f6
     differences(&far_field(grid, order, &m2l, &clouds), &wanted)[1] / differences(&zero, &wanted)[1]
 }
 
-/// What f32 rounds in M2L of f64, against what the order leaves out. A regular lattice, of which an order leaves out less, is
+/// Checks the rounding error of f32 in M2L of f64 against the truncation error. A regular lattice, whose truncation error is less, is
 /// held against random charges as dense.
 fn check_mixed(near2: u64, orders: &[usize]) {
     let grid = grid(3, near2, |_| true);

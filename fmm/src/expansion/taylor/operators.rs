@@ -100,7 +100,7 @@ fn total<T: Real>(x: &Lane<T>) -> T {
     ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]))
 }
 
-/// Room for `count` lanes of zeros.
+/// Memory of `count` lanes of zeros.
 #[inline(always)]
 pub(super) fn lanes<T: Real>(scratch: &mut Vec<T>, count: usize) -> &mut [Lane<T>] {
     scratch.clear();

@@ -1,4 +1,4 @@
-//! What the stages cost on a machine, and the leaf size that follows.
+//! The costs of the stages on a machine, and the leaf size that follows.
 
 use crate::arith::vector::Isa;
 use crate::expansion::basis::{Basis, terms};
@@ -48,7 +48,7 @@ pub struct Line {
     pub sources: f64,
 }
 
-/// What a leaf size is chosen for.
+/// The parameters for which a leaf size is chosen.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
     pub n: usize,
@@ -65,7 +65,7 @@ pub struct Shape {
     pub enlarge: f64,
 }
 
-/// What a cell costs besides M2L, in pairs of P2P in f32: its place in the tree and in lists, M2M and L2L, and gathering the sources
+/// The cost of a cell besides M2L, in pairs of P2P in f32: its place in the tree and in lists, M2M and L2L, and gathering the sources
 /// near it. Measured with uniform particles at order 6 in f32: with 8e4 of them 12 cells along an edge (46 particles in a cell) are
 /// faster than 14 and these than 16 (20 in a cell).
 const A_CELL: f64 = 6000.0;
@@ -204,7 +204,7 @@ impl Costs {
         candidates.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(1)
     }
 
-    /// What the cells of all levels cost where leaves are so many along an edge.
+    /// The cost of the cells of all levels with `across` leaves along an edge.
     fn cells(&self, choice: &Choice, across: usize) -> f64 {
         let m2l = FAR_CELLS / 8.0 * self.native(choice.precision).far(choice.basis).m2l(choice.basis, choice.order);
         let (mut all, mut along) = (if across > 2 { m2l * A_LEVEL } else { 0.0 }, across);
@@ -286,7 +286,7 @@ fn of_whole_levels(best: f64, n: f64, tables: f64) -> f64 {
     best
 }
 
-/// What tells whether constants are those of this machine.
+/// The identity of this machine, by which constants are known to be its own.
 pub fn machine() -> String {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model =
@@ -311,7 +311,7 @@ mod tests {
                 assert!(sizes.windows(2).all(|w| w[0] <= w[1]) && sizes[0] < sizes[4], "{basis:?} {sizes:?}");
             }
         }
-        // P2P by a kernel's meaning costs more than native P2P, so that smaller leaves pay.
+        // P2P by a kernel's real-arithmetic semantics costs more than native P2P, so that smaller leaves pay.
         let by_kernel = leaf(0, Basis::Chebyshev, 7, Precision::F32);
         assert!(2 * by_kernel < leaf(0, Basis::Cartesian, 7, Precision::F32), "{by_kernel}");
         // The default was this size before there was a model of it.

@@ -41,7 +41,8 @@ const MORE: usize = 250;
 const LARGEST: [f64; 2] = [0.002, 0.03];
 const STRATA: usize = LARGEST.len() + 1;
 
-/// The part of all targets that have a close partner: their gradients are the largest, and what formats give for such a pair is a part of it.
+/// The part of all targets that have a close partner: their gradients are the largest, and what formats give for such a pair is a part of
+/// it.
 const CLOSE: f64 = 0.03;
 
 /// Draws, and the part of them whose errors are at most the judged one.
@@ -84,7 +85,7 @@ struct Off {
 }
 
 impl Off {
-    /// That of a target with a gradient of this length.
+    /// The error of a target with a gradient of this length.
     fn at(self, size: f64) -> f64 {
         if size < self.up_to { self.off * (size / self.up_to) } else { self.off }
     }
@@ -114,7 +115,7 @@ impl Judge {
         self.drawn < self.n && self.strata.is_empty()
     }
 
-    /// Divides the targets by the difference of two runs. Gives targets of which it has to be told what is right.
+    /// Divides the targets by the difference of two runs. Returns the targets whose reference it needs.
     pub fn divide(&mut self, one: &Field, other: &Field) -> Vec<usize> {
         let differences = lengths_between(one, other, unit(one));
         let mut sorted = differences.clone();
@@ -145,7 +146,7 @@ impl Judge {
         self.reference.truncate(self.drawn);
     }
 
-    /// What the relative L2 error (of the gradient, else of the potential) at 1000 random targets is nearly always below.
+    /// A bound that the relative L2 error (of the gradient, else of the potential) at 1000 random targets is nearly always below.
     pub fn bound(&self, field: &Field) -> f64 {
         let unit = unit(field);
         let off = lengths_off(field, &self.targets, &self.reference, unit);
@@ -235,7 +236,7 @@ mod tests {
         })
     }
 
-    /// A judge of `measured` targets, and of more where the run of a lower order is told.
+    /// A judge of `measured` targets, and of more where the run of a lower order is given.
     fn judge([right, off, lower]: &[Field; 3], measured: usize, is_divided: bool) -> Judge {
         let n = right.potential.len();
         let right = |k: &usize| {

@@ -42,7 +42,8 @@ pub(super) struct Failed {
 /// Cause that keeps a wanted error out of reach.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Limit {
-    /// The formats of P2P's kernel, or the casts of its text where it is what it means that is computed, whose sums are f64; whether it is 1/r.
+    /// The formats of P2P's kernel, or the casts of its text where it is what it means that is computed, whose sums are f64; whether it is
+    /// 1/r.
     Kernel,
     Casts(IsCoulomb),
     Grid(IsCoulomb),

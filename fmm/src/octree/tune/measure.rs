@@ -10,7 +10,7 @@ use crate::octree::stats::Stats;
 use crate::octree::{FmmError, FmmOptions, Plan, Precision};
 use crate::tree::boxmap::BoxMap;
 
-/// Particles of a run, fewer where a kernel's meaning takes longer than native code, and runs of which the median counts. A build
+/// Particles of a run, fewer where a kernel's evaluation takes longer than native code, and runs of which the median counts. A build
 /// that is not optimised has no costs worth keeping: its tests look at the way there.
 const PARTICLES: usize = if cfg!(debug_assertions) { 4_000 } else { 40_000 };
 const OF_KERNEL: usize = PARTICLES / 4;
@@ -53,7 +53,7 @@ fn far(basis: Basis, precision: Precision, kernel: &dyn Kernel) -> Result<(Far, 
     let kernel = (basis == Basis::Chebyshev).then_some(kernel);
     let count = if kernel.is_some() { OF_KERNEL } else { PARTICLES };
     let uniform = generate(count, Distribution::Uniform, Charge::Random, 1);
-    // Of a kernel, M2P and P2L evaluate its meaning for each term.
+    // Of a kernel, M2P and P2L evaluate the kernel for each term.
     let in_dense = if kernel.is_some() { count / 4 } else { count };
     let dense = generate(in_dense, Distribution::Plummer, Charge::Mass, 1);
     let options = |order| FmmOptions { order, basis, precision, ..FmmOptions::default() };

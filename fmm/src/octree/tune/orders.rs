@@ -1,4 +1,4 @@
-//! Which order, or which part of one, to try next for a wanted error.
+//! The choice of the next order, or part of one, to try for a wanted error.
 
 use crate::expansion::basis::Basis;
 use crate::octree::FmmOptions;

@@ -36,7 +36,7 @@ impl<'a> Slices<'a> {
 }
 
 /// Splits points until there is one part for each place of `start`, whose first points are written there. `offset` is that of
-/// the first point. The parts end in `points` after an even number of splits and in `room` after an odd one. With the room come
+/// the first point. The parts end in `points` after an even number of splits and in `room` after an odd one. With the scratch memory come
 /// as many numbers to work with.
 fn split(points: Slices, (mut room, keys): (Slices, &mut [f64]), offset: usize, start: &mut [u32]) {
     if start.len() == 1 {
@@ -129,7 +129,7 @@ impl Key {
     }
 
     fn among(rank: usize, numbers: &mut [f64]) -> Key {
-        // The sign of a zero does not count: only numbers below the key and those equal to it are told apart.
+        // The sign of a zero does not count: only numbers below the key and those equal to it are distinguished.
         let key = *numbers.select_nth_unstable_by(rank, f64::total_cmp).1;
         let below = numbers[..rank].iter().filter(|x| **x < key).count();
         Key { key, equal: rank - below }

@@ -1,18 +1,18 @@
-//! What there is on the card, and the structs that its kernels read.
+//! The data on the GPU, and the structs that its kernels read.
 
 use super::text::{BINS, Shape, TILE};
 use crate::cuda::CudaError;
-use crate::cuda::whole::card::Card;
+use crate::cuda::octree::gpu_device::GpuDevice;
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 
 /// Blocks of `bounds`.
 pub(super) const BOUNDS_BLOCKS: u32 = 528;
 
-/// What the card counted.
+/// Counts that the GPU makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Status {
-    /// Not 0 if the arithmetic of the card is too narrow for the points or their results.
+    /// Not 0 if the arithmetic of the GPU is too narrow for the points or their results.
     pub unfit: u64,
     /// Of P2P, each target's own place included.
     pub pairs: u64,
@@ -45,7 +45,7 @@ unsafe impl DeviceRepr for List {}
 // SAFETY: as above.
 unsafe impl ValidAsZeroBits for List {}
 
-/// What every kernel is given, in the order of the kernels' struct: places on the card, and numbers.
+/// The argument of every kernel, in the order of the kernels' struct: places on the GPU, and numbers.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Problem {
@@ -90,8 +90,8 @@ pub struct Problem {
 // SAFETY: plain numbers in the order of the kernels' struct.
 unsafe impl DeviceRepr for Problem {}
 
-/// What there is of each point.
-pub struct Points<C: Card> {
+/// The data of each point.
+pub struct Points<C: GpuDevice> {
     pub n: usize,
     pub input: [C::Memory<f64>; 4],
     /// Sources in units of the frame, and their coordinates before and after a split; where there are many points.
@@ -108,10 +108,10 @@ pub struct Points<C: Card> {
     pub frame: C::Memory<f64>,
 }
 
-impl<C: Card> Points<C> {
+impl<C: GpuDevice> Points<C> {
     pub fn new(card: &C, n: usize, shape: &Shape) -> Result<Points<C>, CudaError> {
         let columns = shape.columns();
-        card.check_room((n * (4 * 8 + 32 + 2 * 20 + 12 + 32 + 16 * columns)) as u64, "this FMM")?;
+        card.check_capacity((n * (4 * 8 + 32 + 2 * 20 + 12 + 32 + 16 * columns)) as u64, "this FMM")?;
         let column = || card.room::<f64>(n);
         Ok(Points {
             n,
@@ -162,8 +162,8 @@ impl Tiled {
     }
 }
 
-/// What there is of each box of a pyramid.
-pub struct Boxes<C: Card> {
+/// The data of each box of a pyramid.
+pub struct Boxes<C: GpuDevice> {
     pub levels: usize,
     pub tiled: Tiled,
     /// Words that are 0 before a run: [`Status`], then rectangles, cursors and histograms.
@@ -179,8 +179,8 @@ pub struct Boxes<C: Card> {
     pub l: C::Memory<f64>,
 }
 
-impl<C: Card> Boxes<C> {
-    /// `room` is that of the items of lists; where it is 0, what uniform points take.
+impl<C: GpuDevice> Boxes<C> {
+    /// `room` is the capacity of the lists; where it is 0, what uniform points take.
     pub fn new(card: &C, n: usize, levels: usize, room: [u64; 4], shape: &Shape) -> Result<Boxes<C>, CudaError> {
         let (finest, all) = (1usize << (2 * levels), ((4usize << (2 * levels)) - 1) / 3);
         let tiled = Tiled::new(n, levels, shape.many);
@@ -193,7 +193,7 @@ impl<C: Card> Boxes<C> {
         let words = Boxes::<C>::words(&tiled);
         let numbers = all * shape.stride();
         let bytes = 8 * (words + tiled.tiles + 8 * all + 2 * numbers) + 40 * all;
-        card.check_room(bytes as u64 + room.iter().map(|items| 4 * items).sum::<u64>(), "this FMM")?;
+        card.check_capacity(bytes as u64 + room.iter().map(|items| 4 * items).sum::<u64>(), "this FMM")?;
         let column = || card.room::<f64>(all);
         let shapes = [column()?, column()?, column()?, column()?, column()?, column()?, column()?, column()?];
         let items = |k: usize| card.room::<u32>(room[k] as usize);
@@ -247,7 +247,7 @@ impl<C: Card> Boxes<C> {
     }
 }
 
-impl<C: Card> Points<C> {
+impl<C: GpuDevice> Points<C> {
     /// Where everything is.
     pub fn place(&self, card: &C, is_complex: bool, problem: &mut Problem) {
         problem.input = self.input.each_ref().map(|column| card.place(column));

@@ -3,7 +3,7 @@
 use super::memory::Problem;
 use super::run::On;
 use crate::cuda::CudaError;
-use crate::cuda::whole::card::{Card, Lane};
+use crate::cuda::octree::gpu_device::{GpuDevice, Stream};
 
 /// Points up to which one block looks for a median alone: `single_thread_limit` of the paper. (Where a block has less memory, fewer.)
 const LIMIT: usize = 4096;
@@ -11,11 +11,11 @@ const LIMIT: usize = 4096;
 /// Points of a block that shares a segment with others, as in the text.
 const TILE: usize = 2048;
 
-/// What the card keeps of a segment, in words, and the word whose lower half counts the points of its part.
+/// The state that the GPU keeps of a segment, in words, and the word whose lower half counts the points of its part.
 pub(super) const STATE: usize = 9;
 const COUNT: usize = 6;
 
-impl<C: Card> On<'_, C> {
+impl<C: GpuDevice> On<'_, C> {
     /// All splits.
     pub(super) fn sort_by_pivots(&self, splits: usize) -> Result<(), CudaError> {
         let Problem { n, .. } = self.problem;
@@ -24,7 +24,7 @@ impl<C: Card> On<'_, C> {
 
     /// One split of all segments, which have so many points at most.
     fn split_by_pivots(&self, split: usize, most: usize) -> Result<(), CudaError> {
-        let launch = |name: &str, size: [usize; 2], numbers: &[u32]| self.launch(Lane::Main, name, size, numbers);
+        let launch = |name: &str, size: [usize; 2], numbers: &[u32]| self.launch(Stream::Main, name, size, numbers);
         let (segments, number) = (1usize << split, split as u32);
         let limit = LIMIT.min(self.plane.shape.many);
         let threads = (most / 8).next_multiple_of(32).clamp(32, 256);

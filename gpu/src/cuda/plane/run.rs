@@ -4,7 +4,7 @@ use super::memory::{BOUNDS_BLOCKS, Boxes, Problem, Tiled};
 use super::pivots::STATE;
 use super::{MOST_LEVELS, Plane, Run, STAGES, Settings, Sort};
 use crate::cuda::CudaError;
-use crate::cuda::whole::card::{Card, Lane, Size};
+use crate::cuda::octree::gpu_device::{GpuDevice, Size, Stream};
 
 /// Levels up to this one have one block for all of their boxes.
 const TOP: usize = 2;
@@ -16,7 +16,7 @@ const SCALE_BLOCKS: usize = 1056;
 /// Of more points than this, and no more than one block holds, one block makes the first two splits and four blocks the others.
 const FEW: usize = 1024;
 
-/// Blocks of P2P that a card should have at least, and threads of one at most.
+/// Blocks of P2P that a GPU should have at least, and threads of one at most.
 const P2P_BLOCKS: usize = 1056;
 const P2P_THREADS: usize = 384;
 
@@ -48,8 +48,8 @@ impl Division {
     }
 }
 
-impl<C: Card> Plane<C> {
-    /// Runs all stages for the points that were sent. `None` if the arithmetic of the card is too narrow for them.
+impl<C: GpuDevice> Plane<C> {
+    /// Runs all stages for the points that were sent. `None` if the arithmetic of the GPU is too narrow for them.
     pub fn run(&mut self, card: &C, settings: Settings) -> Result<Option<Run>, CudaError> {
         let n = self.points.as_ref().expect("points were sent").n;
         let levels = settings.levels;
@@ -67,7 +67,7 @@ impl<C: Card> Plane<C> {
             let boxes = self.boxes.as_ref().expect("it was made");
             let status = boxes.status(card)?;
             if status.items.iter().zip(&boxes.room).any(|(items, room)| items > room) {
-                // What was found without room may be less than there is.
+                // What was found without capacity may be less than there is.
                 room = [0, 1, 2, 3].map(|k| boxes.room[k].max(status.items[k] * 2));
                 self.boxes = None;
                 continue;
@@ -84,7 +84,7 @@ impl<C: Card> Plane<C> {
         }
     }
 
-    /// Where everything is, for which room is made if there is none. `room` is that of lists, or zeros for the usual one.
+    /// Where everything is, in memory that is allocated if there is none. `room` is the capacity of lists, or zeros for the usual one.
     fn placed(&mut self, card: &C, settings: Settings, room: [u64; 4]) -> Result<Problem, CudaError> {
         let points = self.points.as_ref().expect("points were sent");
         let (n, levels) = (points.n, settings.levels);
@@ -113,18 +113,18 @@ impl<C: Card> Plane<C> {
     }
 }
 
-/// A card in one run.
-pub(super) struct On<'a, C: Card> {
+/// A GPU in one run.
+pub(super) struct On<'a, C: GpuDevice> {
     pub plane: &'a Plane<C>,
     pub card: &'a C,
     pub problem: Problem,
     settings: Settings,
 }
 
-impl<C: Card> On<'_, C> {
+impl<C: GpuDevice> On<'_, C> {
     pub fn launch(
         &self,
-        lane: Lane,
+        lane: Stream,
         name: &str,
         [blocks, threads]: [usize; 2],
         numbers: &[u32],
@@ -145,7 +145,7 @@ impl<C: Card> On<'_, C> {
             Ok(())
         };
         // Multipoles need no lists, and P2P needs nothing else: each goes on beside the other stages, unless these are timed.
-        let beside = if is_timed { Lane::Main } else { Lane::Beside };
+        let beside = if is_timed { Stream::Main } else { Stream::Beside };
         self.sort(levels)?;
         self.boxes(levels)?;
         tick()?;
@@ -163,7 +163,7 @@ impl<C: Card> On<'_, C> {
             card.fork()?;
             self.p2p(beside, finest)?;
         }
-        self.launch(Lane::Main, "m2l", [all.div_ceil(8), 128], &[all as u32])?;
+        self.launch(Stream::Main, "m2l", [all.div_ceil(8), 128], &[all as u32])?;
         tick()?;
         self.down(levels)?;
         tick()?;
@@ -179,15 +179,15 @@ impl<C: Card> On<'_, C> {
 
     fn connect(&self, levels: usize) -> Result<(), CudaError> {
         let top = TOP.min(levels);
-        self.launch(Lane::Main, "couple_top", [1, 256], &[top as u32])?;
+        self.launch(Stream::Main, "couple_top", [1, 256], &[top as u32])?;
         for level in top + 1..=levels {
-            self.launch(Lane::Main, "couple", [(1usize << (2 * level)).div_ceil(8), 256], &[level as u32])?;
+            self.launch(Stream::Main, "couple", [(1usize << (2 * level)).div_ceil(8), 256], &[level as u32])?;
         }
         Ok(())
     }
 
     /// M2M.
-    fn up(&self, lane: Lane, levels: usize) -> Result<(), CudaError> {
+    fn up(&self, lane: Stream, levels: usize) -> Result<(), CudaError> {
         // The last parents that one block has.
         let top = TOP.min(levels.saturating_sub(1));
         for level in (top + 1..levels).rev() {
@@ -203,15 +203,15 @@ impl<C: Card> On<'_, C> {
     fn down(&self, levels: usize) -> Result<(), CudaError> {
         let top = TOP.min(levels.saturating_sub(1));
         if top > 0 {
-            self.launch(Lane::Main, "l2l_top", [1, 256], &[top as u32])?;
+            self.launch(Stream::Main, "l2l_top", [1, 256], &[top as u32])?;
         }
         for level in top + 1..levels {
-            self.launch(Lane::Main, "l2l", warps(1 << (2 * level)), &[level as u32])?;
+            self.launch(Stream::Main, "l2l", warps(1 << (2 * level)), &[level as u32])?;
         }
         Ok(())
     }
 
-    fn p2p(&self, lane: Lane, finest: usize) -> Result<(), CudaError> {
+    fn p2p(&self, lane: Stream, finest: usize) -> Result<(), CudaError> {
         let Problem { most, part, ways, .. } = self.problem;
         let (blocks, threads) = (finest * most.div_ceil(part) as usize, (part * ways).next_multiple_of(32) as usize);
         self.launch(lane, "p2p", [blocks, threads], &[])
@@ -220,9 +220,9 @@ impl<C: Card> On<'_, C> {
     fn l2p(&self, finest: usize) -> Result<(), CudaError> {
         let (n, threads) =
             (self.problem.n as usize, (self.problem.most as usize).next_multiple_of(32).min(L2P_THREADS));
-        self.launch(Lane::Main, "l2p", [finest, threads], &[self.are_many() as u32])?;
+        self.launch(Stream::Main, "l2p", [finest, threads], &[self.are_many() as u32])?;
         match self.are_many() {
-            true => self.launch(Lane::Main, "spread", [n.div_ceil(256), 256], &[]),
+            true => self.launch(Stream::Main, "spread", [n.div_ceil(256), 256], &[]),
             false => Ok(()),
         }
     }
@@ -238,8 +238,8 @@ impl<C: Card> On<'_, C> {
         if !self.are_many() {
             return self.sort_few(n, splits);
         }
-        self.launch(Lane::Main, "bounds", [BOUNDS_BLOCKS as usize, 256], &[])?;
-        self.launch(Lane::Main, "scale", [n.div_ceil(256).min(SCALE_BLOCKS), 256], &[BOUNDS_BLOCKS])?;
+        self.launch(Stream::Main, "bounds", [BOUNDS_BLOCKS as usize, 256], &[])?;
+        self.launch(Stream::Main, "scale", [n.div_ceil(256).min(SCALE_BLOCKS), 256], &[BOUNDS_BLOCKS])?;
         if self.plane.sort == Sort::Pivots {
             return self.sort_by_pivots(splits);
         }
@@ -247,14 +247,14 @@ impl<C: Card> On<'_, C> {
         for (split, [tiles, before]) in tiled.iter().enumerate() {
             let numbers = [split as u32, *tiles, *before];
             let size = [(*tiles as usize) << split, 256];
-            self.launch(Lane::Main, "histogram", [(tiles.div_ceil(4) as usize) << split, 1024], &numbers[..2])?;
-            self.launch(Lane::Main, "gather", size, &numbers)?;
-            self.launch(Lane::Main, "choose", [1 << split, 256], &numbers)?;
-            self.launch(Lane::Main, "scatter", size, &numbers)?;
+            self.launch(Stream::Main, "histogram", [(tiles.div_ceil(4) as usize) << split, 1024], &numbers[..2])?;
+            self.launch(Stream::Main, "gather", size, &numbers)?;
+            self.launch(Stream::Main, "choose", [1 << split, 256], &numbers)?;
+            self.launch(Stream::Main, "scatter", size, &numbers)?;
         }
         let first = tiled.len();
         if first < splits {
-            self.launch(Lane::Main, "split_rest", [1 << first, 1024], &[first as u32, splits as u32])?;
+            self.launch(Stream::Main, "split_rest", [1 << first, 1024], &[first as u32, splits as u32])?;
         }
         Ok(())
     }
@@ -262,14 +262,17 @@ impl<C: Card> On<'_, C> {
     /// Few points: a block ranks them along each axis.
     fn sort_few(&self, n: usize, splits: usize) -> Result<(), CudaError> {
         let blocks = n.div_ceil(256);
-        self.launch(Lane::Main, "bounds", [blocks, 256], &[])?;
-        self.launch(Lane::Main, "rank_few", [2, 1024], &[blocks as u32])?;
+        self.launch(Stream::Main, "bounds", [blocks, 256], &[])?;
+        self.launch(Stream::Main, "rank_few", [2, 1024], &[blocks as u32])?;
         let first = if n > FEW { splits.min(2) } else { splits };
-        self.launch(Lane::Main, "split_few", [1, 1024], &[0, first as u32, splits as u32])?;
+        self.launch(Stream::Main, "split_few", [1, 1024], &[0, first as u32, splits as u32])?;
         match first < splits {
-            true => {
-                self.launch(Lane::Main, "split_few", [1 << first, 1024], &[first as u32, splits as u32, splits as u32])
-            }
+            true => self.launch(
+                Stream::Main,
+                "split_few",
+                [1 << first, 1024],
+                &[first as u32, splits as u32, splits as u32],
+            ),
             false => Ok(()),
         }
     }
@@ -281,13 +284,13 @@ impl<C: Card> On<'_, C> {
     /// Sorted sources, and the boxes of all levels.
     fn boxes(&mut self, levels: usize) -> Result<(), CudaError> {
         self.problem.order += 4 * self.problem.n * self.plane.last_column(levels) as u64;
-        self.launch(Lane::Main, "boxes", warps(1 << (2 * levels)), &[self.are_many() as u32])?;
+        self.launch(Stream::Main, "boxes", warps(1 << (2 * levels)), &[self.are_many() as u32])?;
         let top = TOP_BOXES.min(levels.saturating_sub(1));
         for level in (top + 1..levels).rev() {
-            self.launch(Lane::Main, "boxes_above", [(1usize << (2 * level)).div_ceil(128), 128], &[level as u32])?;
+            self.launch(Stream::Main, "boxes_above", [(1usize << (2 * level)).div_ceil(128), 128], &[level as u32])?;
         }
         if levels > 0 {
-            self.launch(Lane::Main, "boxes_top", [1, 256], &[top as u32])?;
+            self.launch(Stream::Main, "boxes_top", [1, 256], &[top as u32])?;
         }
         Ok(())
     }

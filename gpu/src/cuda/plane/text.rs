@@ -21,7 +21,7 @@ const STAGES: [&str; 3] = [
 pub(super) const TILE: usize = 2048;
 pub(super) const BINS: usize = 2048;
 
-/// What the kernels are compiled for.
+/// The parameters that the kernels are compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     /// p of (2.2) and (2.3).
@@ -39,7 +39,7 @@ const RANK_BINS: usize = 8192;
 const OTHER_MEMORY: usize = 4 << 10;
 
 impl Shape {
-    /// For cards whose blocks have so many bytes of shared memory at most.
+    /// For GPUs whose blocks have so many bytes of shared memory at most.
     pub fn new(order: usize, is_log: bool, is_complex: bool, memory: usize) -> Shape {
         // With more points to a thread its registers do not hold them.
         let many = (memory.saturating_sub(4 * RANK_BINS + OTHER_MEMORY) / 12 / 1024 * 1024).clamp(1024, 12288);

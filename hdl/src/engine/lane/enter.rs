@@ -6,7 +6,7 @@ use crate::hash::{FastMap, FastSet};
 use crate::rtl::netlist::{Module, Netlist};
 use crate::rtl::{Value, cat};
 
-/// What comes through them: name and width of a port of the lane, or the part of a record that is that port of the pipeline.
+/// The signals through these registers: name and width of a port of the lane, or the part of a record that is that port of the pipeline.
 fn coming(config: &Config, inner: &Module) -> Vec<(String, u32)> {
     let ports: FastSet<&str> = inner.ports.iter().map(|p| p.name.as_str()).collect();
     let known = |port: &str| ports.contains(port);
@@ -57,7 +57,7 @@ pub(super) fn enter(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     }
 }
 
-/// What comes through the registers, or the port itself where there are none.
+/// The signal behind the registers, or the port itself where there are none.
 pub(super) fn entered(lane: &Module, name: &str) -> Value {
     let own = format!("entered_{name}");
     let known = lane.items.iter().filter_map(|i| i.declares()).any(|d| d.0 == own);

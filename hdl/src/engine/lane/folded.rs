@@ -45,7 +45,7 @@ pub(super) fn sideband_modules(config: &Config, fold: &Fold) -> Option<Module> {
     Some(Module { name: format!("{}_{}", config.layout.kernel, stored.name), ..stored })
 }
 
-/// What stands beside the terms of a pair for K clocks.
+/// The sideband held beside the terms of a pair for K clocks.
 pub(super) struct Held {
     pub take: Value,
     pub first: Value,

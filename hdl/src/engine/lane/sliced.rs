@@ -31,7 +31,7 @@ pub(super) fn modules(config: &Config, pipeline: &Netlist, fold: &Fold, slices: 
     modules
 }
 
-/// What the adders do in which slot.
+/// The schedule of the adders: the operation of each in each slot.
 struct Plan<'a> {
     config: &'a Config,
     slices: Slices,

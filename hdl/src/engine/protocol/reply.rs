@@ -1,4 +1,4 @@
-//! What the engine says, parsed: any words give a reply or an error, never a panic.
+//! The engine's replies, parsed: any words give a reply or an error, never a panic.
 
 use super::{Counters, END_REPLY, RESULT, STATUS_REPLY, reply_words};
 use crate::Flags;

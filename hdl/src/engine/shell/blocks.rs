@@ -150,7 +150,7 @@ pub(super) fn ram(s: &Shape, width: u32, depth: u32, addr_bits: u32) -> Module {
     text_module(name, "A memory with one write port and one read port.", ports, Ram::new(width, depth, false))
 }
 
-/// What goes through a queue from one side to the other.
+/// The ports of a queue, from one side to the other.
 fn queue_ports(width: u32) -> Vec<(Dir, &'static str, u32)> {
     vec![
         (In, "clk", 1),
@@ -314,7 +314,7 @@ fn step(s: &Shape, k: u32, step_bits: u32) -> Step {
     Step { index: format!("{step_bits}'d{k}"), high: 32 * (low + words) - 1, low: 32 * low, width: 32 * words }
 }
 
-/// What is said of a loaded group; `dir` is the direction at the block that decodes.
+/// The ports that describe a loaded group; `dir` is the direction at the block that decodes.
 fn group_ports(s: &Shape, dir: Dir) -> Vec<(Dir, &'static str, u32)> {
     vec![
         (dir, "group_push", 1),

@@ -1,4 +1,4 @@
-//! What each lane group has for itself: a copy of the j memory, segment lists, a sequencer and a collector.
+//! The blocks that each lane group has for itself: a copy of the j memory, segment lists, a sequencer and a collector.
 
 use super::blocks::{list, sequence};
 use super::results::collect;
@@ -21,7 +21,7 @@ pub(super) enum Joined {
     Beside,
 }
 
-/// What comes out of a lane group.
+/// The outputs of a lane group.
 pub(super) fn outputs(s: &Shape) -> Vec<(&'static str, u32, Joined)> {
     use Joined::*;
     let mut outputs = vec![
@@ -57,15 +57,15 @@ pub(super) fn outputs(s: &Shape) -> Vec<(&'static str, u32, Joined)> {
     outputs
 }
 
-/// What goes to one group alone: to the one that the current run names.
+/// The signals that go to one group alone: to the one that the current run names.
 pub(super) const TO_CHOSEN: [&str; 5] = ["run_begin", "segment_we", "run_taken", "group_push", "i_we"];
 
-/// What comes to each group from a part of its own of the shell's signal.
+/// The inputs of which each group gets a part of its own of the shell's signal.
 pub(super) fn own_inputs(s: &Shape) -> [(&'static str, u32); 4] {
     [("l_r_data", s.lanes * s.result_bits()), ("l_r_flags", 5 * s.lanes), ("l_r_done", 1), ("q_ready", 1)]
 }
 
-/// What comes to a group through registers of its own, a clock after it left the decoder; nothing where lanes are few.
+/// The inputs of a group that pass registers of its own, a clock after they left the decoder; none where lanes are few.
 fn handed(s: &Shape, inputs: &[(String, u32)]) -> Vec<(String, u32)> {
     let own = own_inputs(s);
     let handed = |name: &str| s.spread && name != "clk" && !own.iter().any(|o| o.0 == name);

@@ -12,7 +12,7 @@ use askama::Template;
 struct Collect<'a> {
     prefix: &'a str,
     spread: bool,
-    /// What the packet is declared as: in a spread engine it has its registers lane by lane.
+    /// The declaration of the packet: in a spread engine it has its registers lane by lane.
     packet_kind: &'static str,
     /// The module of the queue, without its size.
     queue_kind: &'static str,
@@ -75,7 +75,7 @@ struct Reply<'a> {
     fill: &'static str,
     answer_beats: u32,
     at_bits: u32,
-    /// What stands above the one word of END in its beat.
+    /// The padding above the one word of END in its beat.
     end_fill: String,
 }
 

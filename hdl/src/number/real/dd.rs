@@ -49,7 +49,7 @@ pub fn sum_of(a: Dd, b: Dd) -> (Dd, bool) {
     (quick_sum(s.hi, v.hi), u.lo == 0.0 && v.lo == 0.0)
 }
 
-/// a * b, and whether it is exact. Only products of two f64, or with a power of two, are told to be.
+/// a * b, and whether it is exact. Only products of two f64, or with a power of two, are reported as exact.
 pub fn product_of(a: Dd, b: Dd) -> (Dd, bool) {
     // Far enough above the end of f64's range for the lower half.
     const LEAST: f64 = f64::MIN_POSITIVE * (1u64 << 60) as f64 * (1u64 << 60) as f64;

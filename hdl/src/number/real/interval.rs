@@ -48,12 +48,12 @@ impl Interval {
         if self.contains(0.0) { 0.0 } else { self.lo.abs().min(self.hi.abs()) }
     }
 
-    /// What two intervals have together, and all between them.
+    /// The convex hull of two intervals.
     pub fn hull(self, o: Interval) -> Interval {
         Interval::new(self.lo.min(o.lo), self.hi.max(o.hi))
     }
 
-    /// What is in both, if they meet; they enclose the same numbers.
+    /// The intersection of two intervals, if they meet; they enclose the same numbers.
     pub fn meet(self, o: Interval) -> Interval {
         let (lo, hi) = (self.lo.max(o.lo), self.hi.min(o.hi));
         if lo <= hi { Interval { lo, hi } } else { self }

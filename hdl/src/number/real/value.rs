@@ -1,5 +1,5 @@
 //! Values with a running bound of their error. The bound is 0 where every step was exact, so that a value that is 0 by its
-//! formula is told from one that has cancelled.
+//! formula is distinguished from one that has cancelled.
 
 use super::dd::{product_of, sum_of};
 use super::elementary as e;
@@ -13,7 +13,7 @@ pub struct Value {
     pub error: f64,
 }
 
-/// Relative errors of arithmetic and of elementary functions, with room to spare.
+/// Relative errors of arithmetic and of elementary functions, with a margin.
 const ARITHMETIC: f64 = 1.0 / (1u128 << 100) as f64;
 const FUNCTIONS: f64 = 1.0 / (1u128 << 86) as f64;
 

@@ -1,6 +1,6 @@
 //! Work, counted in steps and not in seconds, so that a search ends at the same place on every machine.
 //!
-//! A unit is about a nanosecond of a core of 2023. What the parts of an expression take was measured one by one.
+//! A unit is about a nanosecond of a core of 2023. The costs of the parts of an expression were measured one by one.
 
 use super::evaluator::Evaluator;
 use super::{Call, Dd, Interval, MAX_ORDER, Smooth, Value};

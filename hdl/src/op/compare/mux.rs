@@ -4,7 +4,7 @@ use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::Fast;
-use crate::op::meaning::Real;
+use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
 

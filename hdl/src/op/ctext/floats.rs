@@ -169,7 +169,7 @@ impl Normal {
     /// Goes to a narrower type where that keeps what rounding to `m` bits needs: two more, and a lowest one for all others.
     fn compress(&mut self, c: &mut CText, m: u32) {
         for bits in [32, 64] {
-            // One bit of room where the leading one is not in its place yet.
+            // One spare bit where the leading one is not in its place yet.
             let room = bits - (self.bits != self.least + 1) as u32;
             if self.x.kind.bits <= bits || m + 2 > bits {
                 continue;

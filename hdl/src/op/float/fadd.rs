@@ -8,10 +8,10 @@ use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CType, CVar, I32, U32};
 use crate::op::ctext::{double, single};
 use crate::op::facts::{Fast, Fold};
-use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::{Value, round, same_floats, sum_bounds, unpack};
 use crate::op::pieces::fold;
+use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
 

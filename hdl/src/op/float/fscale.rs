@@ -5,13 +5,13 @@ use crate::circuit::{Circuit, Sig, X};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold};
-use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::{Value, c_suffix, fields, max_field, one_float, round, unpack};
 use crate::op::pieces::fold;
 use crate::op::pieces::monotone;
 use crate::op::pieces::scale;
 use crate::op::pieces::scale::{Amount, amount, beyond, c_amount, directions, extremes, times_power};
+use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
 

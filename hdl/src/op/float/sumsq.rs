@@ -3,12 +3,12 @@
 use crate::circuit::{Circuit, Sig, X};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CType, CVar, I32, U32};
-use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::shift::{Fill, any, bits_of, shift_right};
 use crate::op::pieces::float_parts::{Value, max_field, nonzero, round, unpack};
 use crate::op::pieces::parts::counted;
+use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};

@@ -11,12 +11,12 @@ use crate::op::ctext::ints;
 use crate::op::ctext::{CText, CType, CVar, I32};
 use crate::op::ctext::{double, single};
 use crate::op::facts::Fast;
-use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::Range;
 use crate::op::pieces::float_parts::shift::{Fill, Shifted, any, bits_of, shift_right};
 use crate::op::pieces::float_parts::{Fields, fields, max_field, unpack};
 use crate::op::pieces::parts::c_saturated;
+use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
@@ -186,7 +186,7 @@ fn place(inst: &Inst, c: &mut Circuit, x: Sig, point: Option<Sig>) -> Placed {
     let sat = !Tofix.flags(inst).is_empty();
     let f = fields(c, from, x);
     // Bit position of the leading one in the result: the format's highest, and that of the largest float. One
-    // place of room spares the check for a carry where the largest float is small.
+    // spare place avoids the check for a carry where the largest float is small.
     let highest = to.width() as i64 - 1 - to.is_signed() as i64;
     let frac = to.frac().expect("an int or fixed") as i64;
     let largest = max_field(from) - from.bias() as i64 + frac;

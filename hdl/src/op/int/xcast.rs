@@ -149,7 +149,7 @@ fn fracs(inst: &Inst) -> (u32, u32) {
     (inst.args[0].frac().unwrap_or(0), inst.result.frac().unwrap_or(0))
 }
 
-/// What the formats and known signs say about a cast before any value is known.
+/// The facts about a cast that follow from the formats and known signs before any value is known.
 struct Plan {
     /// The argument is signed but known not to be negative: its top bit is dropped.
     drop_sign: bool,

@@ -7,10 +7,10 @@ use crate::op::ctext::floats;
 use crate::op::ctext::logs;
 use crate::op::ctext::{CText, CVar, I32};
 use crate::op::facts::Fold;
-use crate::op::meaning::{self, Real};
 use crate::op::pieces::log_parts::{Unbounded, c_type, field_bits, fields, finish, one_log};
 use crate::op::pieces::monotone;
 use crate::op::pieces::power::{self, reduced};
+use crate::op::semantics::{self, Real};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
 use crate::{Bounds, Flags, Format};
@@ -77,7 +77,7 @@ impl Operator for Lpow {
 
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
         let (x, (n, d)) = (args[0].f64(), reduced(&inst.attrs));
-        meaning::power(x, n, d)
+        semantics::power(x, n, d)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

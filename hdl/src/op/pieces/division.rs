@@ -1,4 +1,4 @@
-//! What the three divisions share: unsigned operands and the signs to put back.
+//! Operand handling common to the three divisions: unsigned operands and the signs to put back.
 
 use crate::circuit::{Circuit, Sig};
 use crate::op::Inst;

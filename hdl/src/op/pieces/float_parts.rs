@@ -1,4 +1,4 @@
-//! What all float operators share: taking patterns apart, rounding and packing exact values.
+//! Parts common to all float operators: taking patterns apart, rounding and packing exact values.
 //!
 //! The circuit pieces are in the submodules: [`logic`] has forms of logic, [`shift`] aligns, [`leading`] normalises,
 //! [`pack`] rounds, checks the range and puts the result together.

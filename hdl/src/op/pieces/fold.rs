@@ -1,4 +1,4 @@
-//! What sums, differences and products come to with special arguments. A constant comes last where an operator commutes.
+//! Folding of sums, differences and products with special arguments. A constant comes last where an operator commutes.
 
 use crate::op::Inst;
 use crate::op::facts::Fold;

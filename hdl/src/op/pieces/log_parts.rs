@@ -1,4 +1,4 @@
-//! What all operators on logs share: taking patterns apart and bounding a logarithm.
+//! Parts common to all operators on logs: taking patterns apart and bounding a logarithm.
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::op::pieces::float_parts::logic::field;

@@ -67,7 +67,7 @@ pub fn zero(inst: &Inst, constants: &[Option<u64>]) -> Option<bool> {
     Order::of(inst, constants, 0).is_zero()
 }
 
-/// What a test of the two arguments comes to.
+/// The outcome of a test of the two arguments.
 pub fn outcome(inst: &Inst, constants: &[Option<u64>], test: Test) -> Outcome {
     if inst.same {
         return Outcome::Always(matches!(test, Test::Le | Test::Eq | Test::Ge));

@@ -119,7 +119,7 @@ pub fn cut_at(c: &mut Circuit, s: Sig, f: u32, width: u32, sign: Option<u32>) ->
 
 /// Unsigned division without restoring, one addition a quotient bit: `num` with `zeros` zero bits behind it, over `den`.
 /// Gives the last `keep` bits of the quotient and the last partial remainder R, one bit wider than `den` and signed:
-/// the remainder is R, or R + den where R is negative. A divisor of 0 gives what it gives.
+/// the remainder is R, or R + den where R is negative. The result for a divisor of 0 is left as the steps give it.
 pub fn divide(c: &mut Circuit, num: Sig, zeros: u32, den: Sig, keep: u32) -> (Option<Sig>, Sig) {
     let (n, d) = (c.width(num), c.width(den));
     let steps = n + zeros;

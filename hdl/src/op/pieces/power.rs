@@ -1,4 +1,4 @@
-//! What powers of floats and of logs have in common (RULES N6).
+//! Parts common to powers of floats and of logs (RULES N6).
 
 use crate::op::Attrs;
 use crate::op::Inst;

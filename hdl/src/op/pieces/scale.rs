@@ -5,9 +5,9 @@ use crate::circuit::{Circuit, Sig};
 use crate::number::real::exp2;
 use crate::op::Inst;
 use crate::op::ctext::{CText, CVar, I32};
-use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::shift::any;
+use crate::op::semantics::Real;
 use crate::rtl::cat;
 
 /// The largest amount that a float or log is shifted by in the text of a kernel, and in C: beyond it every value of every
@@ -72,7 +72,7 @@ pub struct Amount {
     pub huge: Option<Huge>,
 }
 
-/// What is known of an amount beyond its low bits.
+/// The properties of an amount beyond its low bits.
 pub struct Huge {
     /// Whether the amount's magnitude exceeds the low bits.
     pub huge: Sig,

@@ -1,4 +1,4 @@
-//! What the two variable shifts share: their formats and their amounts.
+//! Parts common to the two variable shifts: their formats and their amounts.
 
 use crate::Format;
 use crate::circuit::{Circuit, Sig, X};

@@ -14,9 +14,9 @@ use crate::number::rounding;
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CType, CVar, I32};
 use crate::op::facts;
-use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::unpack;
 use crate::op::pieces::parts;
+use crate::op::semantics::Real;
 use crate::op::table::func::one_argument;
 use crate::op::table::once::Once;
 use crate::op::table::poly::c_text;
@@ -149,7 +149,7 @@ impl Prepared {
         format.width() as i64 - format.is_signed() as i64 - 1 - format.frac().unwrap_or(0) as i64
     }
 
-    /// What is known of a float's result before it is rounded.
+    /// The properties of a float's result before it is rounded.
     fn known(&self) -> Known {
         let known = Known::of(&self.table, self.format);
         let reach = 1 << self.format.exp();

@@ -1,7 +1,7 @@
 //! `func`: any smooth real function of one argument on an interval, by a table of polynomials (RULES N9).
 //!
 //! Arguments outside the interval count as its nearer end and raise `invalid`. [`domain`] finds the interval's lines,
-//! [`prepared`] the table; faithfulness is told in [`crate::op::table::poly`].
+//! [`prepared`] the table; faithfulness is described in [`crate::op::table::poly`].
 
 mod domain;
 mod hardware;
@@ -21,7 +21,7 @@ use crate::number::real::{Dd, Evaluator, Expr, Smooth};
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts;
 use crate::op::int::xcast::Xcast;
-use crate::op::meaning::{DOUBLE, Real};
+use crate::op::semantics::{DOUBLE, Real};
 use crate::op::table::poly::c_text;
 use crate::op::table::{MAX_MANT, MAX_WIDTH};
 use crate::op::{Attrs, Inst, Operator, TableUse};

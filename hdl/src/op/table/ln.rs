@@ -13,8 +13,8 @@ use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CType, CVar, I32, I64, U32};
 use crate::op::facts;
 use crate::op::int::xcast::Xcast;
-use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::{max_field, unpack};
+use crate::op::semantics::Real;
 use crate::op::table::exp::c_call;
 use crate::op::table::func::one_argument;
 use crate::op::table::once::Once;
@@ -211,7 +211,7 @@ impl Prepared {
         Inst::new(&Xcast, &[from], Attrs { to: Some(self.format), ..Attrs::default() }).expect("a cast of fixeds")
     }
 
-    /// What is known of a float's result before it is rounded.
+    /// The properties of a float's result before it is rounded.
     fn known(&self) -> Known {
         let quantum = -(self.sum_frac as i32);
         let span = self.span();

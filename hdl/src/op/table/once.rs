@@ -1,4 +1,4 @@
-//! What is made on first use and kept for the life of the process: the tables of each format and function.
+//! Lazily built data kept for the life of the process: the tables of each format and function.
 
 use std::any::Any;
 use std::cell::Cell;

@@ -67,7 +67,7 @@ impl Span {
     }
 }
 
-/// What the value of a row's pieces can be.
+/// The range of a row's values over its pieces.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RowRange {
     /// Of h, errors included; `None` for a row that no argument reaches.
@@ -98,8 +98,8 @@ pub struct Table {
     pub shift: Vec<u32>,
     /// Whether that product is subtracted instead.
     pub subtract: Vec<bool>,
-    /// What all numbers of column 0 have in common and is not stored: a leading 1, or 0. A table of degree 0 then stores
-    /// what is below the leading 1 alone.
+    /// The common part of all numbers of column 0, which is not stored: a leading 1, or 0. A table of degree 0 then stores only
+    /// the bits below the leading 1.
     pub leading: i64,
     /// The weight of h's last place in each row, as a power of two.
     pub quantum: Vec<i32>,
@@ -155,7 +155,7 @@ impl Table {
         widths
     }
 
-    /// What is stored of a column, in bits of its width.
+    /// The stored entries of a column, in bits of its width.
     pub fn stored(&self, column: usize, width: u32) -> Vec<u64> {
         let (less, mask) = (if column == 0 { self.leading } else { 0 }, u64::MAX >> (64 - width));
         self.columns[column].iter().map(|v| (v - less) as u64 & mask).collect()

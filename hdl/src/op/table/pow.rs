@@ -20,8 +20,8 @@ use crate::circuit::{Circuit, Sig};
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold};
 use crate::op::float::fmul::Fmul;
-use crate::op::meaning::{self, Real};
 use crate::op::pieces::power::{self, reduced};
+use crate::op::semantics::{self, Real};
 use crate::op::table::MAX_MANT;
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
@@ -172,7 +172,7 @@ impl Operator for Pow {
 
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
         let (x, (n, d)) = (args[0].f64(), reduced(&inst.attrs));
-        meaning::power(x, n, d)
+        semantics::power(x, n, d)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -18,8 +18,8 @@ use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts;
 use crate::op::int::xcast::Xcast;
-use crate::op::meaning::Real;
 use crate::op::pieces::float_parts::unpack;
+use crate::op::semantics::Real;
 use crate::op::table::exp::c_call;
 use crate::op::table::func::one_argument;
 use crate::op::table::once::Once;
@@ -52,7 +52,7 @@ pub struct Prepared {
     reduction: Reduction,
     /// sin(pi u) for the octaves of u from 1/4 downwards, or for u from 0 to 1/2.
     pub table: Table,
-    /// What is known of a float's result before it is rounded; `None` for a fixed.
+    /// The properties of a float's result before it is rounded; `None` for a fixed.
     known: Option<Known>,
     /// The conversion of a fixed's result.
     cast: Option<Inst>,

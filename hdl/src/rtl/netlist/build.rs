@@ -41,7 +41,7 @@ impl Module {
         reg
     }
 
-    /// What a register of [`Module::hold`] takes.
+    /// Sets the value that a register of [`Module::hold`] takes.
     pub fn load(&mut self, name: impl Into<String>, next: Value) {
         self.items.push(Item::Load { name: name.into(), next });
     }

@@ -1,5 +1,5 @@
-//! What makes a netlist sound: every name declared once, legally, and before it is used; every expression over declared names
-//! of their widths; every port of an instance connected once and to as many bits; every output and net driven exactly once.
+//! Checks of a netlist: every name declared once, legally, and before it is used; every expression over declared names of their
+//! widths; every port of an instance connected once and to as many bits; every output and net driven exactly once.
 
 use super::{Dir, Item, Module, Netlist, Port, ROM};
 use crate::hash::FastMap;
@@ -37,15 +37,15 @@ impl Netlist {
     }
 }
 
-/// What a name stands for.
+/// The kind of object a name denotes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Input,
-    /// What must be driven by something else: an output or a net.
+    /// A signal that must be driven by something else: an output or a net.
     Driven,
     /// A register that must be loaded.
     Held,
-    /// What is driven where it is declared.
+    /// A signal that is driven where it is declared.
     Own,
     /// An instance or a memory: no signal.
     NoSignal,
@@ -218,7 +218,7 @@ impl<'a> Check<'a> {
     /// Every bit of every output and net is driven once, and every held register loaded.
     fn all_driven(mut self) -> Checked {
         let waiting = |kind: Kind| matches!(kind, Kind::Driven | Kind::Held);
-        // In the order of the text, so that the same fault is always told in the same words.
+        // In the order of the text, so that the same fault is always reported in the same words.
         let mut names: Vec<_> =
             self.names.iter().filter(|n| waiting(n.1.0)).map(|(n, (_, width))| (*n, *width)).collect();
         names.sort_unstable();

@@ -81,7 +81,7 @@ fn text(c: &CText, cases: &[Case]) -> String {
             fwrite(out, 8, 2, stdout);\n        }\n        fflush(stdout);\n    }\n    return 0;\n}\n"
 }
 
-/// What is wrong first with a use.
+/// The first error of a use.
 fn wrong(case: &Case, results: &[[u64; 2]]) -> Option<String> {
     for (row, [got, raised]) in case.rows.iter().zip(results) {
         let (bits, flags) = case.op.bits(&case.inst, row);

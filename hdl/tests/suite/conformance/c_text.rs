@@ -25,7 +25,7 @@ struct Case {
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
-/// What C holds a format in.
+/// The C type that holds a format.
 fn c_type(f: Format) -> &'static str {
     let small = if f.is_log() { f.width() - 2 - f.log_frac() <= 7 } else { f.mant() <= 23 && f.exp() <= 8 };
     match (f.is_integral(), f.is_signed(), small) {
@@ -122,7 +122,7 @@ pub(super) fn compiled(folder: &Path, source: &Path, compilers: &[&str]) -> Opti
     None
 }
 
-/// What the program reads: for each use its number, how many rows there are, and the rows.
+/// The program's input: for each use its number, how many rows there are, and the rows.
 fn input(cases: &[Case]) -> Vec<u64> {
     let mut input = Vec::new();
     for (k, case) in cases.iter().enumerate() {
@@ -142,7 +142,7 @@ pub(super) fn run(program: &Path, folder: &Path, input: &[u64]) -> Vec<u64> {
     output.stdout.chunks_exact(8).map(|c| u64::from_ne_bytes(c.try_into().expect("eight bytes"))).collect()
 }
 
-/// What is wrong with the results of one row.
+/// The error in the results of one row, if any.
 fn wrong(case: &Case, row: &[u64], results: &[u64]) -> Option<String> {
     let (op, inst) = (case.op, &case.inst);
     let (bits, _) = op.bits(inst, row);

@@ -1,5 +1,5 @@
-//! What an operator states of itself for the compiler and the emulator, against its bits: each statement is tried on the rows of a
-//! use.
+//! Facts that an operator states of itself for the compiler and the emulator, checked against its bits: each statement is tried on
+//! the rows of a use.
 
 use hdl::op::facts::{Fold, Outcome, Twice, Unwrapped};
 use hdl::op::{Inst, Operator};
@@ -7,7 +7,7 @@ use hdl::{Bounds, Flags};
 use testkit::uses::rows::{corners, valid};
 use testkit::uses::shown;
 
-/// What is wrong first, or nothing.
+/// The first error, or `None`.
 pub fn wrong(op: &dyn Operator, inst: &Inst, rows: &[Vec<u64>], results: &[(u64, Flags)]) -> Option<String> {
     let known = !inst.bounds.is_empty() || inst.nonneg != 0 || inst.same;
     let plain = || if known { None } else { of_plain(op, inst, rows, results) };
@@ -81,7 +81,7 @@ fn repeated(op: &dyn Operator, inst: &Inst, results: &[(u64, Flags)]) -> Option<
     })
 }
 
-/// What a use folds to where an argument is constant, where all are one, and where neither is.
+/// The error in the folding of a use where an argument is constant, where all are one, and where neither is.
 fn folded(op: &dyn Operator, inst: &Inst, rows: &[Vec<u64>]) -> Option<String> {
     let none = vec![None; inst.args.len()];
     let mut found = one_fold(op, inst, &none, rows.iter().cloned());

@@ -1,5 +1,5 @@
-//! Which results an operator may have whose real result is known to lie between two numbers: the direction of its rounding and
-//! what its format allows decide.
+//! The admissible results of an operator whose real result is known to lie between two numbers: the direction of its rounding and
+//! the limits of its format decide.
 
 use hdl::op::{Inst, Operator};
 use hdl::{Format, Rounding};

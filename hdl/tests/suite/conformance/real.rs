@@ -1,9 +1,9 @@
-//! The real meaning of every operator against its bits: these are its rounding, and `invalid` is raised by both.
+//! The real-arithmetic semantics of every operator against its bits: these are its rounding, and `invalid` is raised by both.
 
 use super::each_operator;
 use super::near::{agrees, combined, is_exact};
 use hdl::number::exact::to_bits;
-use hdl::op::meaning::{DOUBLE, Real};
+use hdl::op::semantics::{DOUBLE, Real};
 use hdl::op::{Inst, Operator};
 use hdl::{Flags, Format};
 use testkit::Random;
@@ -23,7 +23,7 @@ fn readings(f: Format, bits: u64) -> Vec<u64> {
     }
 }
 
-/// What is wrong with the result of one row.
+/// The error in the result of one row, if any.
 fn wrong(op: &dyn Operator, inst: &Inst, row: &[u64]) -> Option<String> {
     let (bits, raised) = op.bits(inst, row);
     let f = inst.result;
@@ -52,7 +52,7 @@ fn wrong(op: &dyn Operator, inst: &Inst, row: &[u64]) -> Option<String> {
 }
 
 /// Whether a function's interval ends at numbers of the format. Where it does not, `bits` stops at the next number inside, and
-/// the real meaning at the end itself.
+/// the real-arithmetic result at the end itself.
 fn has_ends(inst: &Inst) -> bool {
     let value = |f: Format, x| to_bits(f, x).map(|(bits, _)| f.to_f64(bits)).ok();
     let held = |x| value(inst.args[0], x) == value(DOUBLE, x);

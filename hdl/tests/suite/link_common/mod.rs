@@ -1,7 +1,7 @@
 //! A serial line with faults in virtual time, between the host's end of the link and the model of the board's.
 
 use hdl::serial::board::BoardEnd;
-use hdl::serial::host::{Failure, HostEnd, Patience};
+use hdl::serial::host::{Failure, HostEnd, Timeouts};
 use hdl::serial::{EngineIdentity, Identity, kernel_hash};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -135,12 +135,12 @@ pub struct Bench {
 const LOOK: Duration = Duration::from_micros(40);
 
 impl Bench {
-    pub fn new(seed: u64, identity: Identity, faults: (Faults, Faults), patience: Patience) -> Bench {
+    pub fn new(seed: u64, identity: Identity, faults: (Faults, Faults), timeouts: Timeouts) -> Bench {
         let mut random = Random::new(seed);
         let (byte, usb) = (Duration::from_nanos(3333), Duration::from_millis(1));
         Bench {
             now: Duration::ZERO,
-            host: HostEnd::new(random.bits() as u32, patience),
+            host: HostEnd::new(random.bits() as u32, timeouts),
             board: BoardEnd::new(identity),
             engine: Echo::default(),
             down: Wire::new(faults.0, byte, Duration::from_micros(200), Duration::ZERO),

@@ -184,7 +184,7 @@ fn kernels_of_other_formats_and_units_are_taken() {
     ";
     let found = errors(&compile("own", own), &Points::uniform(500, 5), &options(Kernel::Log, 40, 50)).0;
     assert!(found.of_vector() < FORMATS && found.potential_rel_l2 < FORMATS, "{found:?}");
-    // The real meaning has the rounding of coordinates alone.
+    // The real-arithmetic evaluation has the rounding of coordinates alone.
     let points = Points::uniform(500, 5);
     for kernel in KERNELS {
         let options = options(kernel, 50, 50);

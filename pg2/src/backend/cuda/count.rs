@@ -1,8 +1,8 @@
-//! The operations of a pair, counted in the text that the card gets: what a prediction of its time is made of.
+//! The operations of a pair, counted in the text that the GPU gets: the input of a prediction of its time.
 //!
 //! The text of a mode's function `pair` is [read](parse) into a graph of values in which equal expressions are one. Values
 //! that nothing reads, and those that are the same for all sources, are not counted: the compiler takes both out of the loop.
-//! Of the rest each costs what a card of compute capability 9 issues for it, and fuses what the card's instructions do in
+//! The rest are costed as a GPU of compute capability 9 issues them, and fused as the GPU's instructions do in
 //! one: a product with a sum, two sums or two logical operations of integers. `tests/suite/cuda.rs` of the host compares
 //! the counts with compiled text.
 
@@ -71,22 +71,22 @@ impl Operations {
     }
 }
 
-/// Those of the exact mode.
+/// The operations of the exact mode.
 pub fn exact(graph: &Graph) -> Result<Operations, Unfit> {
     of_text(&exact::functions(graph))
 }
 
-/// Those of the native mode of any kernel, in f64.
+/// The operations of the native mode of any kernel, in f64.
 pub fn native(graph: &Graph) -> Result<Operations, Unfit> {
     of_text(&native::functions(graph))
 }
 
-/// Those of P2P in native mode, for a kernel that has such a form.
+/// The operations of P2P in native mode, for a kernel that has such a form.
 pub fn p2p(graph: &Graph, names: &Names, real: Real) -> Result<Operations, Unfit> {
     of_text(&p2p::pair(graph, names, real)?)
 }
 
-/// Those of the function `pair` in a text.
+/// The operations of the function `pair` in a text.
 pub fn of_text(text: &str) -> Result<Operations, Unfit> {
     let values = parse::read(text).map_err(|why| Unfit(format!("the text of a pair cannot be counted: {why}")))?;
     Ok(cost::count(&values))
@@ -131,7 +131,7 @@ impl Kind {
     }
 }
 
-/// What a value is made by.
+/// The origin of a value.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Made {
     /// Read before the pair, or a constant.
@@ -158,7 +158,7 @@ struct Values {
     known: HashMap<Value, usize>,
     /// Whether a value depends on the source or on the sums so far.
     varies: Vec<bool>,
-    /// What is left at the end.
+    /// The values left at the end.
     results: Vec<usize>,
 }
 

@@ -1,6 +1,6 @@
 //! The exact mode of any kernel: bits and flags of the pipeline in C++ (`c_bits` of each operator).
 //!
-//! Records hold patterns of the pins' formats. What depends on one record alone is computed where the record is loaded, once
+//! Records hold patterns of the pins' formats. Values that depend on one record alone are computed where the record is loaded, once
 //! for all its pairs; so are the flags of that. `Sums` holds a sum of up to 32 bits in 64 and a wider one in 96, so that it is
 //! exact over 2^31 pairs; of the greatest or least value it holds an integer that orders patterns as their values.
 

@@ -1,11 +1,11 @@
-//! The native mode of any kernel: its real meaning (RULES N10) in C++, with floats and logs in double and ints and fixeds to
+//! The native mode of any kernel: its real-arithmetic semantics (RULES N10) in C++, with floats and logs in double and ints and fixeds to
 //! the bit.
 //!
-//! Records hold what [`hdl::op::meaning::Real`] holds: patterns of ints and fixeds, and doubles. Flags are those of the
+//! Records hold what [`hdl::op::semantics::Real`] holds: patterns of ints and fixeds, and doubles. Flags are those of the
 //! outputs alone: a term that is no number or leaves its output's format, and a sum that wraps.
 
 use crate::graph::{Graph, Node, NodeId, NodeKind, Output, PinClass};
-use hdl::op::meaning::{DOUBLE, Real};
+use hdl::op::semantics::{DOUBLE, Real};
 use hdl::op::{Inst, Operator, float, log, table};
 use hdl::{Format, Reduce};
 
@@ -49,7 +49,7 @@ fn record(graph: &Graph, name: &str, class: PinClass) -> String {
     )
 }
 
-/// What gathers one output.
+/// The accumulator of one output.
 struct Gather {
     /// Its member of `Sums`.
     name: String,
@@ -172,7 +172,7 @@ fn constant(graph: &Graph, id: NodeId, node: &Node, bits: u64) -> String {
     format!("{x:?}")
 }
 
-/// What an operator gives for the values of its arguments.
+/// The expression of an operator for the values of its arguments.
 fn expression(op: &'static dyn Operator, inst: &Inst, args: &[NodeId]) -> String {
     let names: Vec<String> = args.iter().map(|a| format!("v{}", a.0)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();

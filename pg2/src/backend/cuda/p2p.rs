@@ -7,14 +7,14 @@
 
 use super::native::{in_formats, power_of_two};
 use crate::graph::{Graph, Node, NodeId, NodeKind, PinClass};
-use hdl::op::meaning::DOUBLE;
+use hdl::op::semantics::DOUBLE;
 use hdl::op::{Attrs, Inst, Operator, compare, float, int, table};
 use hdl::{Format, Reduce};
 use std::collections::HashMap;
 
 const P2P: &str = include_str!("../../../templates/p2p.cu");
 
-/// What the kernels of P2P share, behind the pair function and these macros: THREADS of a block, TILE, UNROLL and SHARED as in a
+/// The code shared by the kernels of P2P, behind the pair function and these macros: THREADS of a block, TILE, UNROLL and SHARED as in a
 /// [`Shape`], and UNROLL_GUARDED, the sources whose distances are looked at together.
 pub const TILE: &str = include_str!("../../../templates/tile.cuh");
 
@@ -139,7 +139,7 @@ pub fn pair(graph: &Graph, names: &Names, real: Real) -> Result<String, Unfit> {
     ))
 }
 
-/// What is known of a node.
+/// The known value of a node.
 #[derive(Clone)]
 enum Value {
     /// A C expression of a float.
@@ -411,7 +411,7 @@ fn is_conversion(op: &'static dyn Operator) -> bool {
     [int::ICAST, int::XCAST, float::FCAST, float::TOFIX, float::TOFLOAT].iter().any(|c| **c == *op)
 }
 
-/// The operator on floats that means the same, and whether its result is a truth.
+/// The equivalent operator on floats, and whether its result is a truth value.
 fn as_float(op: &'static dyn Operator) -> Option<(&'static dyn Operator, bool)> {
     let same = [float::FSUB, float::FMUL, float::FDIV, float::FNEG, float::FABS, float::SUMSQ];
     let both = [compare::MIN, compare::MAX, table::EXP, table::LOG, table::SIN, table::COS];

@@ -1,4 +1,4 @@
-//! What values of a folded graph wait in: registers behind nodes, and memories behind units.
+//! Storage of the waiting values of a folded graph: registers behind nodes, and memories behind units.
 
 use super::Writer;
 use hdl::rtl::fold::START;

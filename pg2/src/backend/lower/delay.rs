@@ -13,7 +13,7 @@ const PLAIN: u32 = 2;
 
 /// The delay lines of a pipeline.
 pub(super) struct Delays {
-    /// What waits in memory instead.
+    /// The values that wait in memory instead.
     memories: Memories,
     taps: FastMap<(NodeId, u32), Value>,
     /// (width, cycles) of the delay modules in use.

@@ -30,9 +30,9 @@ struct Stay {
 #[derive(Default)]
 struct Word {
     width: u32,
-    /// What comes out of it.
+    /// The output of the memory.
     out: Option<Value>,
-    /// What goes into it, by the lowest bit.
+    /// The inputs of the memory, by the lowest bit.
     parts: BTreeMap<u32, Value>,
 }
 

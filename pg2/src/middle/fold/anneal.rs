@@ -12,12 +12,12 @@ use rustc_hash::FxHashMap;
 /// Steps for each shared use, and at most.
 const STEPS: u64 = 2_500;
 const MOST_STEPS: u64 = 6_000_000;
-/// What is counted, in fortieths of a lookup table: one more source of a bit, a register, and a window in which a unit raises flags.
+/// Weights of the cost, in fortieths of a lookup table: one more source of a bit, a register, and a window in which a unit raises flags.
 const SOURCE: u64 = 26;
 const REGISTER: u64 = 10;
 const WINDOW: u64 = 60;
-/// What one more value costs that a memory shows in one clock, from the first on: a block has one port that reads, and many reads of
-/// one clock are so many blocks.
+/// The cost of each further value that a memory shows in one clock, from the first on: a block has one port that reads, and many
+/// reads of one clock are so many blocks.
 const PORT: [u64; 4] = [20, 60, 1_500, 4_000];
 /// The first and the last temperature.
 const HOT: f64 = 3_000.0;
@@ -47,7 +47,7 @@ struct Annealer<'a> {
     /// How many uses have a source in a row, or a window; and how many different ones a row has.
     counts: FxHashMap<(u32, u32), u32>,
     different: Vec<u32>,
-    /// What all units cost, and each node.
+    /// The cost of all units, and of each node.
     units_cost: u64,
     node_cost: Vec<u64>,
     random: u64,

@@ -1,4 +1,4 @@
-//! Which unit of its kind serves which use: so that the units' inputs choose among few sources.
+//! Binding of uses to units of their kind, so that the units' inputs choose among few sources.
 //!
 //! Uses of a slot go first to the units that know their sources already. Then uses of one slot change places, and the arguments
 //! of commuting operators do, as long as that saves tables of multiplexers.
@@ -68,7 +68,7 @@ impl<'a> Binder<'a> {
         self.folded.found(&self.there, item, arg)
     }
 
-    /// What an item reads at a port.
+    /// The source that an item reads at a port.
     fn port(&self, item: usize, port: usize) -> usize {
         let args = &self.args[item];
         args[if self.folded.swapped[item] && port < 2 { 1 - port } else { port }]

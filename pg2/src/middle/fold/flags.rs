@@ -37,7 +37,7 @@ pub struct Chain {
 /// Where a flag is raised: the unit, or the node that has hardware of its own, the bit of its port, and the window.
 type Place = (Result<usize, usize>, u32, u32);
 
-/// What is known of a flag and a condition.
+/// The sources known of a flag and a condition.
 #[derive(Default)]
 struct Gathered {
     /// By place a node that raises it there, and the slots.

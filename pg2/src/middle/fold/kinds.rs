@@ -1,7 +1,7 @@
-//! Which operators share units, and with what hardware.
+//! Sharing of units: which operators share, and with what hardware.
 //!
-//! What sharing saves are the circuits of the uses beyond the units; what it costs are multiplexers in front of the units and
-//! the registers behind these. Both are counted in lookup tables of the target.
+//! Sharing saves the circuits of the uses beyond the units; it costs multiplexers in front of the units and the registers behind
+//! these. Both are counted in lookup tables of the target.
 
 use super::sums;
 use crate::graph::{Graph, NodeKind};
@@ -15,9 +15,9 @@ use hdl::op::{Inst, Operator, circuit};
 use hdl::{Bounds, Flags, Format};
 use std::collections::HashMap;
 
-/// What a multiplier block is worth in lookup tables: about the product that it makes.
+/// The worth of a multiplier block in lookup tables: about the product that it makes.
 const BLOCK: u64 = 200;
-/// What a block memory is worth in lookup tables.
+/// The worth of a block memory in lookup tables.
 const MEMORY: u64 = 200;
 /// Guard bits of a sum, which its adder has beside the output's own.
 const GUARD: u64 = 32;
@@ -35,7 +35,7 @@ pub struct Kind {
     /// Widths of the units' inputs, and whether the first two may be exchanged.
     pub ports: Vec<u32>,
     pub commutes: bool,
-    /// What a unit can raise: at least what each of its uses can.
+    /// The flags that a unit can raise: at least those of each of its uses.
     pub flags: Flags,
     /// Where the unit takes the point of its results as a last argument, that of each use; else nothing.
     pub points: Vec<u64>,
@@ -198,14 +198,14 @@ fn shares(group: &Group, clock: Clock, ii: u32) -> bool {
     (uses - units) * worth > units * bits * choice_tables(ways.max(2), clock.target.lut_inputs)
 }
 
-/// What a use takes.
+/// The resources of a use.
 struct Part {
     tables: u64,
     multipliers: u64,
     memory_bits: u64,
 }
 
-/// What one use takes.
+/// The resources of one use.
 fn part(op: &dyn Operator, inst: &Inst, clock: Clock) -> Part {
     let made = circuit(op, inst, clock);
     let memory_bits = op.table(inst).map_or(0, |t| t.bits);

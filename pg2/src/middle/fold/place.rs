@@ -292,7 +292,7 @@ impl<'a> Placer<'a> {
         true
     }
 
-    /// What is saved if `other` goes to its best cycle in slot `slot` while `item`, which was in cycle `was`, stands where it is.
+    /// The savings if `other` goes to its best cycle in slot `slot` while `item`, which was in cycle `was`, stands where it is.
     fn exchange(&mut self, item: usize, was: u32, other: usize, slot: usize, trials: &mut u64) -> Option<(u64, u32)> {
         let (to, from) = (self.folded.start[item], self.folded.start[other]);
         let both = [item, other];

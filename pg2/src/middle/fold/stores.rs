@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// For each port and slot the node that is read, and how many clocks ago its unit showed it.
 pub type Store = Vec<Vec<Option<(usize, u32)>>>;
 
-/// What a block memory is worth in lookup tables where values wait. Devices have some 400 tables for each block, of which others want
-/// their part.
+/// The worth of a block memory in lookup tables where values wait. Devices have some 400 tables for each block, of which others
+/// want their part.
 const MEMORY: u64 = 100;
 /// Registers that cost as much as a lookup table.
 const REGISTERS: u64 = 4;
@@ -22,9 +22,9 @@ const LEVELS: f64 = 4.0;
 /// Rounds of exchanges at most.
 const MOST_ROUNDS: u32 = 20;
 
-/// What a unit's item reads from memory.
+/// A read of a memory by a unit's item.
 struct Read {
-    /// The unit whose memory it is, the slot, and what is read.
+    /// The unit whose memory it is, the slot, and the value that is read.
     unit: usize,
     slot: usize,
     what: (usize, u32),
@@ -86,7 +86,7 @@ impl Folded {
         path * clock.mhz <= 1000.0 && target.memory_bits > 0 && most > blocks * MEMORY
     }
 
-    /// What waiting costs in lookup tables: what chooses among sources, registers, and memories.
+    /// The cost of waiting in lookup tables: multiplexers among sources, registers, and memories.
     pub(super) fn waiting_costs(&self, graph: &Graph) -> u64 {
         let registers = self.waiting_bits(graph).iter().sum::<u64>();
         self.choices(graph) + registers / REGISTERS + self.store_blocks() * MEMORY

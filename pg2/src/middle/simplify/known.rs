@@ -1,4 +1,4 @@
-//! What is known of values besides their formats: signs and bounds, for [`hdl::op::Inst`].
+//! Facts about values besides their formats: signs and bounds, for [`hdl::op::Inst`].
 
 use crate::graph::{Graph, Node, NodeKind};
 use hdl::Bounds;

@@ -1,5 +1,5 @@
-//! What a use of an operator becomes, with every bit and every flag kept: what the operator states of itself, and rewrites
-//! from operators to others.
+//! Simplification of a use of an operator, with every bit and every flag kept: the facts that the operator states of itself, and
+//! rewrites from operators to others.
 //!
 //! An argument that a rule drops must be silent: neither it nor anything before it can raise a flag. Floats make this
 //! easy: there is one zero, and no NaN or infinity.
@@ -12,7 +12,7 @@ use hdl::op::{Attrs, Inst, Operator, compare, float, int, log};
 
 type Op = &'static dyn Operator;
 
-/// What a node becomes.
+/// The replacement of a node.
 pub(super) enum Rule {
     /// A node that is there already.
     Same(NodeId),
@@ -36,7 +36,7 @@ pub(super) fn rewrite(w: &Walk, op: Op, inst: &Inst, args: &[NodeId]) -> Option<
     })
 }
 
-/// What the operator states of itself.
+/// The replacement by the facts that the operator states of itself.
 fn stated(w: &Walk, op: Op, inst: &Inst, args: &[NodeId]) -> Option<Rule> {
     if let [a] = *args
         && let (Some(twice), Some((inner, attrs, inner_args))) = (op.twice(), w.parts(a))

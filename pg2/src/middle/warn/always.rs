@@ -1,4 +1,4 @@
-//! What is always the same: comparisons with one outcome, and shifts that leave nothing.
+//! Warnings about constant results: comparisons with one outcome, and shifts that leave nothing.
 
 use super::{Everywhere, Found, constants};
 use crate::diag::Diagnostic;

@@ -1,4 +1,4 @@
-//! What can leave its format, and casts that can lose bits.
+//! Warnings about results that can leave their format, and casts that can lose bits.
 //!
 //! Ranges start at the pins and count every value of their formats but the very least of a signed one, whose square or
 //! negation is the only one to overflow. Where an operand fills its format, little is known of it, so then
@@ -7,7 +7,7 @@
 //! - an excess of up to an eighth of the range is let pass, as in `count + 1`;
 //! - ints of 64 bits are left to the user, since nothing is wider.
 //!
-//! What follows from a value that has been warned of is not warned of again.
+//! Consequences of a value that has been warned of are not warned of again.
 
 use super::{Found, constants};
 use crate::diag::Diagnostic;
@@ -78,7 +78,7 @@ fn is_full_result(bounds: &Bounds, format: Format) -> bool {
     bounds.high == all.high && bounds.low <= all.low + 1
 }
 
-/// Which nodes are used, and by nothing but differences.
+/// The nodes that are used, and by nothing but differences.
 fn only_subtracted(graph: &Graph) -> Vec<bool> {
     let (mut subtracted, mut otherwise) = (vec![false; graph.nodes.len()], vec![false; graph.nodes.len()]);
     for node in &graph.nodes {

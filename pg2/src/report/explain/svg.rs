@@ -1,4 +1,4 @@
-//! The pipeline as a picture: one row a value, time from left to right, delays as lines as thick as their bits.
+//! The pipeline as a figure: one row a value, time from left to right, delays as lines as thick as their bits.
 //!
 //! A box is an operator, as long as it takes. A line leaves where a value is ready, waits in its own row (that
 //! is its delay line, and the registers it costs), and drops into the operators that read it. Values that settle

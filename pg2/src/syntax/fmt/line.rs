@@ -19,7 +19,7 @@ pub(super) struct Line<'a> {
     cells: Option<Vec<String>>,
 }
 
-/// What lines may share columns.
+/// The kinds of lines; those of one kind may share columns.
 #[derive(PartialEq, Eq)]
 pub(super) enum ColumnKind {
     Declaration,
@@ -56,7 +56,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// What stands in the line's columns but the last one.
+    /// The cells in all of the line's columns but the last one.
     pub fn cells(&self) -> Option<&Vec<String>> {
         self.cells.as_ref()
     }

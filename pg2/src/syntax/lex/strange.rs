@@ -52,7 +52,7 @@ fn invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// What is wrong with a run, and what to write instead.
+/// The diagnostic for a run: its error, and the correct form.
 pub(super) fn report(text: &str, span: Span, symbol: Option<&'static str>) -> Diagnostic {
     let run = span.of(text);
     let visible = |c: char| if c.is_control() || invisible(c) { c.escape_default().to_string() } else { c.to_string() };

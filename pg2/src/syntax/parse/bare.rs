@@ -21,7 +21,7 @@ struct Head<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// What stands where the brace of a block should be: a colon, `then`, or a statement. `None` in front of a brace.
+    /// Parses the foreign form of a block where its brace should be: a colon, `then`, or a statement. `None` in front of a brace.
     pub(super) fn block_of_another_language(&mut self, kind: BlockKind) -> Parsed<Option<Block<'a>>> {
         let word = self.word_at(0);
         if self.is(":") {

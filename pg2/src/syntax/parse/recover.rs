@@ -1,4 +1,4 @@
-//! What happens after a mistake: to the next statement, remembering the names that are now in doubt.
+//! Recovery after a mistake: to the next statement, remembering the names that are now in doubt.
 
 use super::Parser;
 use crate::syntax::ast::{Statement, StatementKind};

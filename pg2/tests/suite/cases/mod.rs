@@ -1,4 +1,4 @@
-//! What tests of the language share: pins, and what expressions and statements become.
+//! Code shared by the tests of the language: pins, and the results of expressions and statements.
 
 use hdl::Format;
 use pg2::graph::{Graph, NodeId, NodeKind};
@@ -54,7 +54,7 @@ pub fn show(graph: &Graph, id: NodeId) -> String {
     }
 }
 
-/// What `z = expression;` computes; elements of a vector are joined by `; `.
+/// The value of `z = expression;`; elements of a vector are joined by `; `.
 pub fn value(expression: &str) -> String {
     let graph = compile(&format!("z = {expression};")).unwrap_or_else(|e| panic!("{expression}: {e:#?}"));
     let named = |name: &str| (0..graph.nodes.len()).find(|k| graph.nodes[*k].name == name);
@@ -63,7 +63,7 @@ pub fn value(expression: &str) -> String {
     nodes.map(|k| show(&graph, NodeId(k as u32))).collect::<Vec<_>>().join("; ")
 }
 
-/// What is reduced into the outputs of a name.
+/// The terms reduced into the outputs of a name.
 pub fn reduced(statements: &str, output: &str) -> String {
     let graph = compile(statements).unwrap_or_else(|e| panic!("{statements}: {e:#?}"));
     let of = graph.outputs.iter().filter(|o| graph.pins[o.pin].name == output);

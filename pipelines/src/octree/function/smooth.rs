@@ -59,9 +59,9 @@ pub fn rough(kernel: &Arc<dyn Function>, cells: &Cells, supercells: Option<usize
     })
 }
 
-/// What sources closer than an edge give together, for each that is about as far away as the edge: of a kernel that falls fast, cells
-/// far beyond its own length give nothing beside that, with an expansion or without. By the kernel's values at half the edge, a quarter
-/// and so on, down to a quarter of the smallest cells' edge, times the volumes.
+/// The sum over sources closer than an edge, for each that is about as far away as the edge: of a kernel that falls fast, cells
+/// far beyond its own length contribute nothing beside that, with an expansion or without. By the kernel's values at half the edge, a
+/// quarter and so on, down to a quarter of the smallest cells' edge, times the volumes.
 fn nearby(kernel: &dyn Function, edge: f64, finest: f64) -> f64 {
     let halves = std::iter::successors(Some(0.5 * edge), |length| Some(0.5 * length));
     let parts = halves.take_while(|length| 4.0 * length >= finest).map(|length| {

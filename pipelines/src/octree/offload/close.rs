@@ -13,7 +13,7 @@ use fmm::octree::executor::State;
 use fmm::parallel::prelude::*;
 use fmm::tree::Tree;
 use hdl::engine::protocol::Segment;
-use hdl::op::meaning::Real;
+use hdl::op::semantics::Real;
 use hdl::{Flags, Format};
 use pg2::graph::{Graph, PinClass};
 use pg2::middle::simplify::simplify;
@@ -41,7 +41,7 @@ pub struct Apart {
 }
 
 impl ClosePairs {
-    /// Those within 256 steps of a kernel's coordinates, images of sources included.
+    /// The pairs within 256 steps of a kernel's coordinates, images of sources included.
     pub fn find(tree: &Tree, acting: &SourceRecords, periodic: Option<&Periodic>, window: KernelBox) -> ClosePairs {
         let axes = periodic.map_or([false; 3], |p| p.axes);
         let finder = Finder::periodic(tree, axes, STEPS << window.doublings);
@@ -69,7 +69,7 @@ impl ClosePairs {
     }
 }
 
-/// What a kernel was given and gave, as a sum of some pairs is taken out of it.
+/// The inputs and outputs of a kernel's run, out of whose sums some pairs are taken.
 pub struct Replaced<'a> {
     pub graph: &'a Graph,
     pub records: &'a Records,
@@ -85,14 +85,14 @@ enum Kernel {
     Real(Box<RealKernel>),
 }
 
-/// What evaluating needs; one a thread.
+/// The scratch memory of an evaluation; one a thread.
 enum Room {
     Bits(emulator::Scratch, emulator::Sources),
     Real(Box<real::Scratch>),
 }
 
 impl Replaced<'_> {
-    /// The parameters as the real meaning takes them.
+    /// The parameters for real-arithmetic evaluation.
     pub fn real_params(&self) -> Vec<u64> {
         let formats = self.graph.elements_of(PinClass::Param).into_iter().map(|(pin, _)| self.graph.pins[pin].format);
         let read =
@@ -167,7 +167,7 @@ impl Replaced<'_> {
     }
 }
 
-/// What sources give at a target in f64 by 1/r, in box units, with the softening length in boxes; `None` where a pair needs wider
+/// The field of some sources at a target in f64 by 1/r, in box units, with the softening length in boxes; `None` where a pair needs wider
 /// arithmetic.
 pub(super) fn coulomb(state: &State, acting: &SourceRecords, eps: f64, k: usize, close: &[usize]) -> Option<Force> {
     let tree = &state.plan.tree;

@@ -1,4 +1,4 @@
-//! What kernels of P2P see of periodic boundaries (RULES H16): the box of their coordinates has several periods, and behind
+//! Periodic boundaries as kernels of P2P see them (RULES H16): the box of their coordinates has several periods, and behind
 //! the sources' records stand those of their images.
 
 use crate::job::SourceRange;

@@ -55,7 +55,7 @@ pub fn apply(kernel: &M2l, prepared: &[Prepared], outcomes: &[Outcome], state: &
     work
 }
 
-/// What the levels have in common.
+/// The inputs that the levels have in common.
 struct Common<'a> {
     plan: &'a Plan,
     kernel: &'a M2l,
@@ -66,7 +66,7 @@ struct Common<'a> {
 /// The job of one level.
 pub struct Prepared {
     level: Level,
-    /// What is streamed where that is not what siblings share.
+    /// The pairs that are streamed, where these are not those that siblings share.
     own: Option<Lists>,
     targets: Table,
     sources: Table,
@@ -111,7 +111,7 @@ impl Prepared {
     }
 }
 
-/// Which targets meet which sources.
+/// The lists of sources for each target.
 #[derive(Default)]
 struct Lists {
     runs: Vec<Run>,
@@ -248,7 +248,7 @@ fn scaled_by(kernel: &M2l) -> Option<Format> {
     kernel.shift.filter(|f| f.is_int())
 }
 
-/// `lshift`: 61 - ceil(log2 of the largest possible |L'|) for an int64, so that the sum keeps two bits of room.
+/// `lshift`: 61 - ceil(log2 of the largest possible |L'|) for an int64, so that the sum keeps two bits of headroom.
 fn shift(kernel: &M2l, bound: f64) -> i32 {
     let Some(format) = scaled_by(kernel) else { return 0 };
     let room = kernel.format.width() as i32 - 3 - kernel.format.frac().unwrap_or(0) as i32;

@@ -2,11 +2,11 @@
 
 use super::at_zero::at_place_of;
 use super::close::{Apart, ClosePairs, Replaced, coulomb};
+use super::differences::{DifferenceKernel, Partner, Partners};
 use super::images::{KernelBox, SourceRecords};
-use super::meaning::{Meaning, Partner, Partners};
-use super::meant::{self, Whole};
+use super::recompute::{self, Recomputed};
 use super::rounding::rounded;
-use super::{Bound, Pipelines, WRONG, table, truth};
+use super::{Bound, Pipelines, WRONG, reference, table};
 use crate::backends::{BackendOptions, cpu};
 use crate::encode::encode;
 use crate::job::{Job, Outcome, Run, SourceRange, Table};
@@ -26,10 +26,10 @@ use fmm::tree::sorted::Sorted;
 use hdl::{Flags, Format};
 use pg2::graph::Graph;
 
-/// Those that make a result of P2P unusable: with `underflow` the square of a distance may be lost.
+/// The flags that make a result of P2P unusable: with `underflow` the square of a distance may be lost.
 pub const WRONG_P2P: Flags = Flags(WRONG.0 | Flags::UNDERFLOW.0);
 
-/// What [`direct`] is called where progress is shown.
+/// The name of [`direct`] where progress is shown.
 pub const DIRECT: &str = "direct sums";
 
 /// Targets after which it shows its progress.
@@ -216,10 +216,10 @@ fn add_by_meaning(state: &mut State, bound: &Bound, acting: &SourceRecords, repl
     let mut all = Vec::with_capacity(again.len());
     for (leaf, targets) in plan.tree.leaves_of(again) {
         let sources: Vec<SourceRange> = acting.segments(plan.lists.direct(leaf)).collect();
-        all.extend(targets.into_iter().map(|target| Whole { target, sources: sources.clone() }));
+        all.extend(targets.into_iter().map(|target| Recomputed { target, sources: sources.clone() }));
     }
     let partner = |k: usize, record: usize| partner(&plan.tree, charges, bound.window, k, acting.source(record));
-    for (whole, values) in all.iter().zip(meant::sums(bound, replaced, &all, &partner)) {
+    for (whole, values) in all.iter().zip(recompute::sums(bound, replaced, &all, &partner)) {
         add(&mut state.force[whole.target], |a| bound.boxed(a, |element| values[element]));
     }
 }
@@ -235,17 +235,17 @@ fn left_out_of(state: &State, bound: &Bound, acting: &SourceRecords, replaced: &
         return Rounding { targets: 0, off, size: off };
     }
     // The differences of other kernels reach no farther than the box.
-    if plan.options.periodic.is_some() && Meaning::new(&bound.numbers, kernel).is_none() {
+    if plan.options.periodic.is_some() && DifferenceKernel::new(&bound.numbers, kernel).is_none() {
         return Rounding::default();
     }
     let sums = |whole: &dyn Fn(usize, usize) -> Vec<SourceRange>,
                 partner: &(dyn Fn(usize, usize) -> Partner + Sync)| {
         let mut all = Vec::with_capacity(seen.len());
         for (leaf, targets) in tree.leaves_of(&seen) {
-            all.extend(targets.into_iter().map(|target| Whole { target, sources: whole(leaf, target) }));
+            all.extend(targets.into_iter().map(|target| Recomputed { target, sources: whole(leaf, target) }));
         }
         let boxed = |values: Vec<f64>| std::array::from_fn(|a| bound.boxed(a, |element| values[element]));
-        meant::sums(bound, replaced, &all, partner).into_iter().map(boxed).collect::<Vec<Force>>()
+        recompute::sums(bound, replaced, &all, partner).into_iter().map(boxed).collect::<Vec<Force>>()
     };
     let near = sums(&|leaf, _| acting.segments(plan.lists.direct(leaf)).collect(), &|k, record| {
         partner(tree, charges, bound.window, k, acting.source(record))
@@ -269,9 +269,9 @@ fn by_meaning(
         return Vec::new();
     }
     let nothing = vec![0.0; replaced.graph.outputs.len()];
-    let meaning = Meaning::new(&bound.numbers, &bound.p2p).filter(|_| tree.map.exact);
+    let meaning = DifferenceKernel::new(&bound.numbers, &bound.p2p).filter(|_| tree.map.exact);
     let params = replaced.real_params();
-    let room = || (meaning.as_ref().map(Meaning::scratch), Partners::default());
+    let room = || (meaning.as_ref().map(DifferenceKernel::scratch), Partners::default());
     let one = |(scratch, partners): &mut (Option<_>, Partners), apart: &&Apart| {
         if apart.close.is_empty() {
             return Some(nothing.clone());
@@ -292,9 +292,9 @@ fn partner(tree: &Tree, charges: &Charges, window: KernelBox, k: usize, source: 
     Partner { d: tree.difference(k, source).map(|d| window.length(d)), charge: charges.scaled[source.0] }
 }
 
-/// What a kernel's real meaning gives at some targets, in the order of the input, from all particles: the reference for a kernel
-/// that is not 1/r. Close pairs are replaced, and what an output's format does not hold computed again, as in P2P. With periodic boundaries it is the sum over all
-/// images. In the user's units.
+/// The values of a kernel's real-arithmetic semantics at some targets, in the order of the input, from all particles: the reference for a
+/// kernel that is not 1/r. Close pairs are replaced, and results that an output's format does not hold are computed again, as in P2P. With
+/// periodic boundaries it is the sum over all images. In the user's units.
 pub fn direct(
     plan: &Plan,
     charges: &[f64],
@@ -342,12 +342,12 @@ pub fn direct(
     let few: Vec<Apart> = (0..targets.len()).filter(is_held).filter_map(apart).collect();
     let few: Vec<&Apart> = few.iter().collect();
     let again = (0..targets.len()).filter(|k| !is_held(k) || partners(*k).is_some_and(|close| close.is_none()));
-    let again: Vec<Whole> = again.map(|target| Whole { target, sources: job.segments.to_vec() }).collect();
+    let again: Vec<Recomputed> = again.map(|target| Recomputed { target, sources: job.segments.to_vec() }).collect();
     let partner = |k: usize, j: usize| partner(tree, &charges, window, place(k), (j, [0; 3]));
     let mut known = vec![None; targets.len()];
     let values = by_meaning(&bound, &replaced, &few, tree, &partner);
     few.iter().zip(values).for_each(|(apart, values)| known[apart.target] = values);
-    let values = meant::sums(&bound, &replaced, &again, &partner);
+    let values = recompute::sums(&bound, &replaced, &again, &partner);
     again.iter().zip(values).for_each(|(whole, values)| known[whole.target] = Some(values));
     let force = |k: usize| -> Force {
         let value = |a: usize| {
@@ -376,7 +376,7 @@ fn direct_of_images(
     };
     let charges = Charges::new(&plan.tree, charges);
     let places: Vec<usize> = targets.iter().map(|k| plan.place[*k] as usize).collect();
-    let boxed = truth::sums(plan, &charges, &**kernel, &places, progress);
+    let boxed = reference::sums(plan, &charges, &**kernel, &places, progress);
     let force = |boxed: &Force| -> Force {
         std::array::from_fn(|a| {
             let (value, exponent) = plan.tree.map.wide(a, boxed[a]);

@@ -9,7 +9,7 @@ use fmm::octree::executor::State;
 use fmm::octree::rounding::Rounded;
 use fmm::parallel::prelude::*;
 use hdl::Flags;
-use hdl::op::meaning::Real;
+use hdl::op::semantics::Real;
 use pg2::graph::Graph;
 use sim::reference::real::{Pairs, RealKernel, RealSources};
 

@@ -80,7 +80,7 @@ struct Finder<'a> {
 const BLOCK: usize = 64;
 
 impl Finder<'_> {
-    /// What the targets of a finest box have about them.
+    /// The close sources of the targets of a finest box.
     fn of_box(&self, k: usize, ranges: &mut Vec<Range<usize>>) -> Close {
         let (mesh, is_log) = (&self.plan.mesh, self.plan.options.kernel == Kernel::Log);
         let (sources, targets) = (&mesh.sources, mesh.targets());

@@ -1,4 +1,4 @@
-//! What goes wrong with datagrams on a network.
+//! Faults of datagrams on a network.
 
 use super::Fault;
 use rand::{RngExt, SeedableRng};

@@ -227,7 +227,7 @@ impl Wide {
     }
 }
 
-/// Rounds what `op` gives for each lane in f64 (exact, or correctly rounded with room to spare) to the result's
+/// Rounds what `op` gives for each lane in f64 (exact, or correctly rounded with a margin) to the result's
 /// format. `nonzero` says whether the exact result differs from 0; above the range raises `above`.
 #[inline(always)]
 unsafe fn through_f64<A: Copy, T: Native>(

@@ -3,7 +3,7 @@
 use super::aligned::Aligned;
 use super::exp::{LEAST_EXP, MOST_EXP, exp};
 use super::program::{Program, Step, What, held, hold, pattern};
-use hdl::op::meaning::Real;
+use hdl::op::semantics::Real;
 use hdl::op::{Inst, MOST_ARGS, Operator};
 use hdl::{Flags, Format};
 use pg2::graph::PinClass;
@@ -27,7 +27,7 @@ pub struct Gathered {
 /// The registers of one thread.
 pub struct Frame {
     registers: Vec<Register>,
-    /// What the register of each pin holds, and in how many lanes from the first on.
+    /// The value in the register of each pin, and in how many lanes from the first on.
     pins: Vec<(u64, usize)>,
     /// All bits of a lane for which an instruction does not hold.
     marked: Register,
@@ -185,7 +185,7 @@ impl Frame {
 /// Sums of floats that are made side by side, so that their order is the same on every machine.
 const SUMS: usize = 2 * CHUNK;
 
-/// What a register holds for a range of sources of one block.
+/// The values of a register for a range of sources of one block.
 #[inline(always)]
 fn lanes<'a>(registers: &'a [Register], sources: &'a Gathered, register: usize, range: Range<usize>) -> &'a [u64] {
     match register.checked_sub(registers.len()) {
@@ -431,7 +431,7 @@ impl Place<'_> {
 pub const ROUND: f64 = 6_755_399_441_055_744.0;
 const SMALL: f64 = 1_125_899_906_842_624.0;
 
-/// What no integer of a register reaches.
+/// The bound that no integer of a register reaches.
 const END: f64 = 9_223_372_036_854_775_808.0;
 
 #[inline(always)]
@@ -505,7 +505,7 @@ fn compute<const FMA: bool>(what: &What, p: Place) {
     }
 }
 
-/// An operator by its own meaning, lane by lane.
+/// An operator by its own semantics, lane by lane.
 fn other(op: &dyn Operator, inst: &Inst, p: Place) {
     let Place { args: from, to, marked } = p;
     let mut args = [[Real::default(); LANES]; MOST_ARGS];

@@ -1,6 +1,6 @@
 //! Kernels whose sums are numbers: of a term, the value before the casts to its output's format (RULES H14).
 
-use hdl::op::meaning::DOUBLE;
+use hdl::op::semantics::DOUBLE;
 use hdl::op::{Attrs, Inst, Operator, compare, float, int};
 use hdl::{Format, Reduce};
 use pg2::diag::Span;

@@ -1,9 +1,9 @@
-//! A graph's real meaning as a program of instructions over lanes: which operator each is, and which register holds what.
+//! A graph's real-arithmetic semantics as a program of instructions over lanes: the operator of each, and the value of each register.
 //!
 //! Registers hold floats and logs as f64, ints and fixeds as their integers in 64 bits, extended by their sign. Values that no
 //! source changes and constants have registers of their own; others share them when they are no longer needed.
 
-use hdl::op::meaning::Real;
+use hdl::op::semantics::Real;
 use hdl::op::{Inst, MOST_ARGS, Operator, compare, float, int, log, table};
 use hdl::{Format, Rounding};
 use pg2::graph::{Graph, NodeKind, PinClass};
@@ -40,7 +40,7 @@ impl Step {
     }
 }
 
-/// What an instruction computes. Lanes for which it does not hold, since a flag may be raised, are marked and computed apart.
+/// The operation of an instruction. Lanes for which it does not hold, since a flag may be raised, are marked and computed apart.
 #[derive(Clone)]
 pub enum What {
     Add,
@@ -95,7 +95,7 @@ pub enum What {
     Not(Wrap),
     Nonzero,
     Zero,
-    /// Any other operator, by its own meaning lane by lane.
+    /// Any other operator, by its own semantics lane by lane.
     Other(&'static dyn Operator, Inst),
 }
 
@@ -117,7 +117,7 @@ impl Wrap {
     }
 }
 
-/// What a register holds for a pattern of [`hdl::op::meaning::held`].
+/// The content of a register for a pattern of [`hdl::op::semantics::held`].
 pub fn held(format: Format, bits: u64) -> u64 {
     if format.is_integral() { Wrap::to(format).of(bits) } else { bits }
 }

@@ -1,9 +1,9 @@
-//! Vector code against the operators' own meaning.
+//! Vector code against the operators' own semantics.
 
 use super::*;
 use testkit::Random;
 
-/// The values of all outputs and the flags, by the operators' own meaning alone.
+/// The values of all outputs and the flags, by the operators' own semantics alone.
 fn plain(kernel: &RealKernel, pairs: &Pairs, count: usize) -> (Vec<Real>, Flags) {
     let mut scratch = kernel.scratch();
     let outputs = &kernel.graph.outputs;

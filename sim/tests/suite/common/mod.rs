@@ -188,7 +188,7 @@ impl Work {
         self.runs.iter().map(|r| r.i.1 as u64 * sources(r)).sum()
     }
 
-    /// What the emulator says: for each run the results of its targets.
+    /// The emulator's results: for each run those of its targets.
     pub fn expected(&self, graph: &Graph) -> Vec<Vec<(Vec<u64>, Flags)>> {
         let run = |run: &Run| {
             let sources = self.sources(run);
@@ -215,7 +215,7 @@ fn packed(packing: &hdl::engine::protocol::Packing, records: &[Vec<u64>]) -> Vec
 /// A beat that came back: its clock, words and TLAST.
 pub type Beat = (u64, Vec<u32>, bool);
 
-/// What an engine made of some work.
+/// The output of an engine for some work.
 pub struct Outcome {
     /// Results by run.
     pub results: Vec<Vec<(Vec<u64>, Flags)>>,

@@ -88,7 +88,7 @@ pub fn pipeline(config: &Config) -> Netlist {
     Netlist { top: m.name.clone(), modules: vec![m] }
 }
 
-/// What the toy pipeline computes for a pair: an output pattern for each element, and flags.
+/// The toy pipeline's result for a pair: an output pattern for each element, and flags.
 pub fn pair(layout: &Layout, i: &[u64], j: &[u64], params: &[u64]) -> (Vec<u64>, Flags) {
     let sum = i.iter().chain(j).chain(params).fold(0u64, |a, b| a.wrapping_add(*b));
     let mix = sum ^ sum.rotate_left(32) ^ sum.rotate_right(13);
@@ -124,7 +124,7 @@ type Take = extern "C" fn(*mut Beats, *const u32, u64, bool);
 /// Beats: their words and TLAST.
 type Beats = Vec<(Vec<u32>, bool)>;
 
-/// What a run is asked for, as `bench.cpp` has it.
+/// The request of a run, as `bench.cpp` has it.
 #[repr(C)]
 struct Asked {
     beats: *const u32,

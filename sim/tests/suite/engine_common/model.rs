@@ -1,4 +1,4 @@
-//! What an engine has to answer: an interpreter of the packet stream that knows no clock.
+//! The expected answers of an engine: an interpreter of the packet stream that knows no clock.
 
 use super::pair;
 use hdl::Flags;

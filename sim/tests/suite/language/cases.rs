@@ -338,7 +338,7 @@ pub const CASES: &[Case] = &[
         let f = Floats("float18.9", 0);
         (vec![f.bits(x[0] as f64 / 8.0), 0], 0)
     }),
-    // Choice and truth.
+    // Choices and truth values.
     case!("int8 a ipin; int8 b jpin; int32 n fout; uint8 u fout; n += a < b ? 1 : a == b ? 0 : -1; u += a > 0 && b > 0 ? 255 : 0;", |x| (
         vec![(x[1] - x[0]).signum(), if x[0] > 0 && x[1] > 0 { 255 } else { 0 }],
         0

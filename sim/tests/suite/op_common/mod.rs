@@ -1,4 +1,4 @@
-//! What tests of operators' Verilog share: uses with their arguments, and one build for many of them.
+//! Code shared by the tests of operators' Verilog: uses with their arguments, and one build for many of them.
 
 use crate::common::built;
 use hdl::Flags;

@@ -12,7 +12,7 @@ const FORMATS: &str = "int1 uint1 int2 uint3 int8 uint8 int31 int32 uint32 int33
     float4.1 float5.1 float8.3 float12.6 float13.1 float18.9 float25.16 float32.23 float35.23 float40.30 float64.52 \
     log5.1 log6.2 log9.4 log12.6 log17.8 log20.10";
 
-/// What is known of the names so far.
+/// The names known so far.
 #[derive(Clone, Default)]
 struct Known {
     /// Scalars by format.
@@ -27,7 +27,7 @@ struct Known {
     constants: Vec<(String, Format)>,
 }
 
-/// What writes a program.
+/// The generator of a program.
 pub struct Generator<'a> {
     random: &'a mut Random,
     formats: Vec<Format>,
@@ -204,7 +204,7 @@ impl Generator<'_> {
         self.known.vectors[k].clone()
     }
 
-    /// What `write` writes while some more names are known.
+    /// Calls `write` while some more names are known.
     fn inside<T>(&mut self, names: &[(String, Format)], write: impl FnOnce(&mut Self) -> T) -> T {
         let n = self.known.names.len();
         self.known.names.extend(names.iter().cloned());
@@ -436,7 +436,7 @@ impl Generator<'_> {
         }
     }
 
-    /// What not every format has.
+    /// An expression with an operator that not every format has.
     fn special(&mut self, f: Format, a: Part, b: Part) -> Part {
         let amount = self.below(f.width() as usize);
         let pow = [(-1, 1), (2, 1), (3, 1), (-1, 2), (1, 2), (3, 2), (-3, 2), (0, 1), (-3, 1), (2, 2)][self.below(10)];

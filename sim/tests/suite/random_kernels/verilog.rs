@@ -42,7 +42,7 @@ fn rows(input: &Input, settle: usize) -> Vec<Vec<u64>> {
     idle.clone().chain(pairs).chain(idle).collect()
 }
 
-/// What the graph says of all pairs: outputs, then flags.
+/// The graph's results for all pairs: outputs, then flags.
 fn wanted(graph: &Graph, input: &Input) -> Vec<Vec<u64>> {
     let pair = |(i, j): (&Vec<u64>, &Vec<u64>)| {
         let (values, flags) = reference::pair(graph, i, j, &input.params);

@@ -68,7 +68,7 @@ fn log(i: &[f64], j: &[f64], _: &[f64]) -> Vec<Term> {
 fn logarithms_have_poles_as_derivatives() {
     let (i, j) = (position, position_and_strength);
     check(&Twin { name: "log2d", params: vec![], i, j, pair: log, roundings: 11.0, mant: 16, constants: 0.0 });
-    // The twin's second output is the derivative of its first, for a real strength.
+    // The f64 reference's second output is the derivative of its first, for a real strength.
     let (j, h) = ([0.3, 0.1, 0.75, 0.0], 1e-6);
     let at = |x: f64, y: f64| log(&[x, y], &j, &[])[0].0;
     let slope =

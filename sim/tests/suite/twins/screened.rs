@@ -54,7 +54,7 @@ fn charged(random: &mut Random, offset: f64) -> Vec<f64> {
     v
 }
 
-/// The force of a twin is minus the slope of its energy.
+/// The force of an f64 reference is minus the slope of its energy.
 fn force_is_the_slope_of_the_energy(pair: Pair, p: &[f64]) {
     let (i, j, h) = ([0.1, -0.2, 0.45, 0.75], [0.2, 0.0, -0.4, -0.5], 1e-6);
     for k in 0..3 {

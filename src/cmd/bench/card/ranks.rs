@@ -1,8 +1,8 @@
-//! The benchmark on ranks of MPI, which have their cards each: seconds of particles that are made on them.
+//! The benchmark on ranks of MPI, which have their GPUs each: seconds of particles that are made on them.
 
 use super::super::{Args, spread};
 use super::failure;
-use crate::cmd::fmm::{agreed, of_rank, told};
+use crate::cmd::fmm::{agreed, failure_of, of_rank};
 use crate::failure::Failure;
 use crate::output::{self, say};
 use crate::source;
@@ -27,7 +27,7 @@ struct Figures<'a> {
 
 /// The first rank speaks.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let mpi = Mpi::begin().map_err(told)?;
+    let mpi = Mpi::begin().map_err(failure_of)?;
     let is_first = mpi.rank() == 0;
     match agreed(&mpi, measured(args, &mpi)) {
         // All have failed alike.
@@ -37,16 +37,16 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// The runs, and how many cards a rank has.
+/// The runs, and how many GPUs a rank has.
 fn measured(args: &Args, mpi: &Mpi) -> Result<(usize, Vec<TimedRun>), Failure> {
     let n = args.n.ok_or_else(|| {
         Failure::Usage("on ranks, the benchmark `card` makes particles on the GPUs; give their number with --n".into())
     })?;
     let kernel = source::load("p2p")?.1;
-    let (turn, of) = on_machine(mpi).map_err(told)?;
+    let (turn, of) = on_machine(mpi).map_err(failure_of)?;
     let cards = (args.gpus > 1).then_some(args.gpus as usize);
     let gpu = Gpu::open_shared("cuda", &kernel, &Share { turn, of, cards }).map_err(|e| of_rank(failure(e)));
-    let mut gpu = agree(mpi, gpu).map_err(told)?;
+    let mut gpu = agree(mpi, gpu).map_err(failure_of)?;
     let options = FmmOptions {
         order: args.order as usize,
         precision: Precision::F32,
@@ -59,7 +59,7 @@ fn measured(args: &Args, mpi: &Mpi) -> Result<(usize, Vec<TimedRun>), Failure> {
         output::tell(&(Failure::Tool(text.clone()).text() + "\n"));
         mpi.abort_with(3);
     }
-    Ok((gpu.cards(), runs.map_err(told)?.map_err(Failure::Tool)?))
+    Ok((gpu.cards(), runs.map_err(failure_of)?.map_err(Failure::Tool)?))
 }
 
 fn write(args: &Args, mpi: &Mpi, gpus: usize, runs: &[TimedRun]) -> Result<(), Failure> {

@@ -26,7 +26,7 @@ const LEFT_OUT: [&str; 6] = ["m2l_3", "m2l_4", "m2l_5", "m2l_6", "m2l_7", "m2l_8
 pub struct Row {
     kernel: String,
     pairs: u64,
-    /// Of the kernel on the card, sorted.
+    /// Of the kernel on the GPU, sorted.
     seconds: Vec<f64>,
     /// Of whole runs: data there, results back.
     whole_seconds: f64,

@@ -1,4 +1,4 @@
-//! Whole FMMs with the card, beside direct summation on it and beside the CPU: the break-even, the stages, and several cards.
+//! Whole FMMs with the GPU, beside direct summation on it and beside the CPU: the break-even, the stages, and several GPUs.
 
 use super::{Bench, FMM, LEAF, p2p, sorted};
 use crate::cmd::bench::fmm::wrong;
@@ -21,7 +21,7 @@ use std::time::Instant;
 
 /// Numbers of particles.
 const SIZES: [usize; 10] = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, FMM];
-/// Leaf sizes of which the quicker one counts with P2P alone on the card.
+/// Leaf sizes of which the quicker one counts with P2P alone on the GPU.
 const LEAVES: [usize; 2] = [LEAF, 4 * LEAF];
 const ORDER: usize = 5;
 /// The relative L2 error of the gradient that is let pass, at so many targets.
@@ -31,18 +31,18 @@ const CHECKED: usize = 200;
 #[derive(Serialize)]
 pub struct Row {
     pub n: usize,
-    /// Medians of whole runs from the particles to the field, tree included: all stages on the card, P2P alone there, none.
+    /// Medians of whole runs from the particles to the field, tree included: all stages on the GPU, P2P alone there, none.
     pub gpu_seconds: f64,
     pub mixed_seconds: f64,
     pub cpu_seconds: f64,
     pub direct_seconds: f64,
-    /// Another run of the same plan with P2P on the card, whose data is there.
+    /// Another run of the same plan with P2P on the GPU, whose data is there.
     again_seconds: f64,
     gpu_leaf: usize,
     mixed_leaf: usize,
     cpu_leaf: usize,
     gradient_error: f64,
-    /// With all stages on the card.
+    /// With all stages on the GPU.
     stages: Seconds,
 }
 
@@ -58,7 +58,7 @@ fn check(particles: &Particles, solution: &Solution) -> Result<f64, Failure> {
     }
 }
 
-/// All stages on the card: the median of the seconds, the error, and the last result.
+/// All stages on the GPU: the median of the seconds, the error, and the last result.
 fn whole(
     bench: &Bench,
     gpu: &mut Gpu,
@@ -83,7 +83,7 @@ fn whole(
     Ok((sorted(seconds).0, error, last.expect("it is repeated once at least")))
 }
 
-/// The tree on the CPU and P2P on the card if there is one: medians of the seconds of a whole run, and of another one with the
+/// The tree on the CPU and P2P on the GPU if there is one: medians of the seconds of a whole run, and of another one with the
 /// same plan.
 fn planned(
     bench: &Bench,
@@ -217,7 +217,7 @@ fn stages(row: &Row) -> Result<(), Failure> {
     say!("    total {:>9.3}", s.total * 1e3)
 }
 
-/// P2P shared by several cards.
+/// P2P shared by several GPUs.
 #[derive(Serialize)]
 pub struct Cards {
     cards: usize,
@@ -226,7 +226,7 @@ pub struct Cards {
     p2p_seconds: f64,
 }
 
-/// P2P of four times the FMM on 1, 2 and 4 cards, as far as they are there: the same bits, and the seconds.
+/// P2P of four times the FMM on 1, 2 and 4 GPUs, as far as they are there: the same bits, and the seconds.
 pub fn cards(bench: &mut Bench) -> Result<(), Failure> {
     let kernel = source::load("p2p")?.1;
     let n = 4 * FMM;

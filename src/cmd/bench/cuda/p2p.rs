@@ -1,4 +1,4 @@
-//! P2P on the card: all pairs and within an FMM, in every shape that was tried, and at the sizes of Haney et al.
+//! P2P on the GPU: all pairs and within an FMM, in every shape that was tried, and at the sizes of Haney et al.
 
 use super::{ALL, Bench, FMM, Figure, ISSUED, LEAF, Problem, failure, mode, sorted, spread};
 use crate::failure::Failure;

@@ -1,9 +1,9 @@
-//! The seconds of FMMs by their number of particles, as a picture with logarithmic axes.
+//! The seconds of FMMs by their number of particles, as a figure with logarithmic axes.
 
 use super::fmm::Row;
 use crate::chart::{Axis, Chart, Series, Style, Unit};
 
-/// A line of the picture: what it is, and its seconds.
+/// A line of the figure: what it is, and its seconds.
 type Line = (&'static str, fn(&Row) -> f64);
 
 const LINES: [Line; 4] = [
@@ -13,7 +13,7 @@ const LINES: [Line; 4] = [
     ("FMM on the CPU", |r| r.cpu_seconds),
 ];
 
-/// The whole picture.
+/// The whole figure.
 pub fn svg(device: &str, rows: &[Row]) -> String {
     let line = |(k, (name, of)): (usize, &Line)| {
         Series::new(*name, k, Style::Line, rows.iter().map(|r| (r.n as f64, of(r))).collect())

@@ -1,4 +1,4 @@
-//! Which runs the figures need, by the most points that any has. With 1e7 points they are the paper's sizes.
+//! The runs that the figures need, by the most points that any has. With 1e7 points they are the paper's sizes.
 
 use super::measured::{Case, What};
 use super::points::Spread;
@@ -33,17 +33,17 @@ const AROUND: [usize; 11] = [8, 12, 17, 24, 34, 48, 68, 96, 136, 192, 272];
 /// Standard deviations of Fig. 10.
 const SIGMAS: [f64; 9] = [0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
 
-/// That of the paper's distributions in Fig. 9: variance 1/100.
+/// The deviation of the paper's distributions in Fig. 9: variance 1/100.
 pub const SIGMA: f64 = 0.1;
 
-/// What a side is asked to run.
+/// The sizes of a side's runs.
 pub struct Cases {
     /// Points of any run at most.
     pub most: usize,
     /// The same for runs whose time grows beyond all others: of Figs. 6 to 9, and of direct summation.
     pub longest: usize,
     pub direct: usize,
-    /// How many levels above the finest one the fewer of Fig. 5 end. A card is full with many boxes alone.
+    /// How many levels above the finest one the fewer of Fig. 5 end. A GPU is full with many boxes alone.
     pub above: usize,
 }
 

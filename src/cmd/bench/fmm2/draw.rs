@@ -7,7 +7,7 @@ use crate::chart::{Across, Axis, BESIDE, Bars, Chart, Rule, Series, Style, Unit}
 use fmm::plane::mesh;
 use gpu::cuda::plane::STAGES;
 
-/// A figure's name, its picture and its numbers.
+/// A figure's name, its SVG and its numbers.
 pub struct Figure {
     pub name: &'static str,
     pub svg: String,

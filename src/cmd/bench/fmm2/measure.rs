@@ -27,7 +27,7 @@ const P2P: usize = 6;
 const CPU_PART: f64 = 0.34;
 const DIRECT: [usize; 2] = [50_000, 200_000];
 
-/// What runs.
+/// The device of a run.
 pub enum Device {
     Cpu(rayon::ThreadPool),
     Gpu(Box<Gpu>),
@@ -97,7 +97,7 @@ fn on_cpu(at: Columns, strengths: Strengths, options: &Options) -> Result<Run, F
     let plan = Plan::new(at, options).map_err(failure)?;
     let solution = plan.run(&strengths, &mut [], &mut |_, _, _| ()).map_err(failure)?;
     let s = solution.seconds;
-    // The card has P2L and M2P in L2P.
+    // The GPU has P2L and M2P in L2P.
     let last = s.stages.l2p + s.stages.m2p + s.stages.p2l;
     Ok(Run {
         seconds: s.stages.total,
@@ -143,7 +143,7 @@ pub fn measure(device: &mut Device, most: usize, repeat: u32) -> Result<Side, Fa
     let total = all.iter().map(cost).sum::<usize>() + rest;
     let mut progress = Progress::new(format!("measuring on the {}", bench.side.name()), total);
     let mut done = 0;
-    // The orders of Fig. 5 come with those of Fig. 4: each is a program of its own on a card.
+    // The orders of Fig. 5 come with those of Fig. 4: each is a program of its own on a GPU.
     for case in &all {
         bench.add(*case)?;
         done += cost(case);
@@ -199,7 +199,7 @@ impl Bench<'_> {
             self.reference = Some((case.n, Reference::new(at, strengths)));
         }
         let is_gpu = matches!(self.device, Device::Gpu(_));
-        // The first run compiles the kernels, and makes room.
+        // The first run compiles the kernels, and allocates memory.
         let mut run = self.device.run(at, strengths, &case, false)?;
         let mut runs = Vec::new();
         if !is_gpu && run.seconds > LONG {

@@ -1,4 +1,4 @@
-//! What the figures are drawn from: runs on each device, as a file keeps them.
+//! The data of the figures: runs on each device, as a file keeps them.
 
 use super::points::Spread;
 use crate::failure::Failure;
@@ -6,7 +6,7 @@ use gpu::cuda::plane::STAGES;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// What a run is for.
+/// The figure or table that a run is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
@@ -30,7 +30,7 @@ pub enum What {
     Sigma,
 }
 
-/// What is run.
+/// The parameters of a run.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Case {
     pub what: What,
@@ -40,7 +40,7 @@ pub struct Case {
     pub leaf: usize,
 }
 
-/// What runs of a case gave.
+/// The results of the runs of a case.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Row {
     #[serde(flatten)]

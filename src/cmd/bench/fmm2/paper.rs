@@ -1,4 +1,4 @@
-//! What the paper's text says (Goude & Engblom, "Adaptive fast multipole methods on the GPU"), and the same of our runs. Its figures
+//! The results in the paper's text (Goude & Engblom, "Adaptive fast multipole methods on the GPU"), and those of our runs. Its figures
 //! have more, which cannot be read from the text.
 
 use super::draw::{best_leaf, break_even, largest, speed_up};

@@ -117,7 +117,7 @@ fn row(table: Table, run: Run, found: &Value, on_gpus: bool) -> Option<Row> {
     let total = slowest(&["total"])?;
     let stages = slowest(&["P2M", "M2M", "M2L", "P2L", "L2L", "L2P", "M2P", "P2P"])?;
     let (data, exchange, of_ranks, whole) = if on_gpus {
-        // What cards do, without the copies to them and back.
+        // What GPUs do, without the copies to them and back.
         let (data, exchange) = (slowest(&["box", "sort"])?, slowest(&["link", "exchange"])?);
         (data, exchange, data + exchange, stages + data + exchange)
     } else {

@@ -15,7 +15,7 @@ use pipelines::octree::offload;
 use pipelines::predict::Setup;
 use std::path::{Path, PathBuf};
 
-/// What `synth` says of a bitstream, with the clock that it runs at and the file.
+/// The summary of `synth` for a bitstream, with the clock that it runs at and the file.
 struct Made {
     said: Summary,
     clock_mhz: f64,

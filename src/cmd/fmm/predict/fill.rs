@@ -31,7 +31,7 @@ pub struct Work {
     pub m2l: u64,
 }
 
-/// What an engine has of the device, and its stream.
+/// The share of the device that an engine has, and its stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Around {
     pub share: Share,
@@ -104,9 +104,9 @@ mod tests {
     use hdl::board::board;
     use hdl::circuit::target::target;
 
-    /// Lanes of `p2p`, interval of M2L of order 4 and clock on a Colorlight i9 with Ethernet; cells with those of carry chains and of memory
-    /// in tables, multipliers and block memories, as the whole design was mapped for delay and packed; for least
-    /// area, as `synth` maps them, they are 6% fewer.
+    /// Lanes of `p2p`, interval of M2L of order 4 and clock on a Colorlight i9 with Ethernet; cells with those of carry chains and of
+    /// memory in tables, multipliers and block memories, as the whole design was mapped for delay and packed; for least area, as `synth`
+    /// maps them, they are 6% fewer.
     const PACKED: [(u32, u32, f64, [u64; 3]); 2] = [(3, 26, 75.0, [37_096, 40, 78]), (3, 30, 75.0, [36_449, 39, 77])];
 
     #[test]

@@ -1,7 +1,7 @@
 //! `pairforge fmm --predict BOARD` on ranks with a board each: each rank runs its part with the model of its board, and the slowest one
 //! counts. The first rank chooses leaf sizes, and tells the others.
 
-use super::super::ranks::{agreed, of_rank, same_input, slice, told};
+use super::super::ranks::{agreed, failure_of, of_rank, same_input, slice};
 use super::super::{Args, costs, failure, files, options_of_kernels, same};
 use super::fill::Work;
 use super::{Asked, Machine, Ran, Report, Wanted, asked, kernels};
@@ -45,14 +45,14 @@ pub fn on_threads(args: &Args, name: &str, ranks: usize) -> Result<(), Failure> 
         let part = Part { comm, args, kernels: &kernels, input: &input, own: slice(n, comm), known: &known };
         part.report(n, &machine)
     });
-    let found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(told)?;
+    let found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(failure_of)?;
     let report = found.into_iter().flatten().next().expect("the first rank has it if none failed");
     report.write(&args.json)
 }
 
 /// On processes of MPI.
 pub fn on_mpi(args: &Args, name: &str, mpi: &Mpi) -> Result<(), Failure> {
-    let known = costs::known_on(mpi).map_err(told)?;
+    let known = costs::known_on(mpi).map_err(failure_of)?;
     let found = || -> Result<(&'static Board, Kernels), Failure> {
         let board = args.predict.board(name)?;
         Ok((board, kernels(args, board)?))
@@ -66,7 +66,7 @@ pub fn on_mpi(args: &Args, name: &str, mpi: &Mpi) -> Result<(), Failure> {
     agreed(mpi, files::save_particles_of_ranks(args, &input, counts[0], mpi))?;
     let n = counts[0];
     let part = Part { comm: mpi, args, kernels: &kernels, input: &input, own: 0..input.particles.len(), known: &known };
-    let work = || part.work().map_err(told);
+    let work = || part.work().map_err(failure_of);
     let wanted = Wanted { predict: &args.predict, engine: &args.engine, kernels: &kernels, work: &work };
     let machine = agreed(mpi, wanted.machine(board))?;
     let found = part.report(n, &machine);
@@ -76,7 +76,7 @@ pub fn on_mpi(args: &Args, name: &str, mpi: &Mpi) -> Result<(), Failure> {
         mpi.abort_with(3);
     }
     let write = |report: Report| report.write(&args.json);
-    agreed(mpi, found.map_err(told)?.map_or(Ok(()), write))
+    agreed(mpi, found.map_err(failure_of)?.map_or(Ok(()), write))
 }
 
 fn plain(input: Input) -> Result<Input, Failure> {
@@ -142,7 +142,7 @@ impl Part<'_> {
             let ran = broadcast(self.comm, word.take()).and_then(|_| self.run(leaf, machine));
             ran.map_err(|e| {
                 *failed.borrow_mut() = Some(e.clone());
-                told(e)
+                failure_of(e)
             })
         };
         let asked = Asked { ranks: Some(self.comm.size()), ..asked(self.args, self.kernels, n, &run) };

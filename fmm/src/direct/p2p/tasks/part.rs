@@ -42,7 +42,7 @@ impl Cutter {
     }
 }
 
-/// What must be known of the whole problem where a tree is a part of it. Leaves stand in the order of the tree's.
+/// The data of the whole problem that a tree needs as a part of it. Leaves stand in the order of the tree's.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
     /// The task of each leaf.
@@ -60,7 +60,7 @@ pub struct InPart<T> {
 }
 
 impl<T: Vectors> InPart<T> {
-    /// Those tasks that have no leaf of another part, for which [`Section::large`] need not be known.
+    /// The tasks that have no leaf of another part, for which [`Section::large`] need not be known.
     pub fn inner(near: &Near, section: &Section) -> InPart<T> {
         let tasks = tasks_of(section);
         let is_inner = |task: &Range<usize>| section.own.start <= task.start && task.end <= section.own.end;
@@ -69,7 +69,7 @@ impl<T: Vectors> InPart<T> {
         InPart { found: tasks.iter().map(|task| if is_inner(task) { done.next() } else { None }).collect() }
     }
 
-    /// All others; adds the interactions to each `out`, which has room for the particles of other parts too.
+    /// All others; adds the interactions to each `out`, which has space for the particles of other parts too.
     pub fn finish(self, near: &Near, section: &Section, out: Vec<Out>) -> Vec<Again> {
         let leaves = Leaves::new::<T>(near, Some(section));
         let tasks = tasks_of(section).into_iter().zip(&self.found).filter(|(_, found)| found.is_none());

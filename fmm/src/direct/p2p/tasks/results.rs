@@ -62,7 +62,7 @@ impl<'a, 'o, T: Vectors> Results<'a, 'o, T> {
         }
     }
 
-    /// What was computed in wider arithmetic.
+    /// Returns the work done in wider arithmetic.
     pub fn finish(self) -> Vec<Again> {
         joined(self.again, self.leaves.near.charges.len())
     }
@@ -81,7 +81,7 @@ fn parts_of<'o>(out: Vec<Out<'o>>, lengths: &[usize]) -> Vec<Vec<Out<'o>>> {
     parts
 }
 
-/// What a task gets from one before it.
+/// A piece of sums that a task gets from an earlier one.
 struct Foreign {
     task: usize,
     piece: Piece,

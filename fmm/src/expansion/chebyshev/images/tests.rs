@@ -51,7 +51,7 @@ fn sums_that_converge_absolutely_are_known() {
     assert_eq!(Lattice { axes: [true; 3], near2: 4 }.extent(&nothing), Some(Extent { levels: 1, weight: 0.0 }));
 }
 
-/// What far images up to `most` periods away give by the matrix and directly, at some points.
+/// Compares the field of far images up to `most` periods away by the matrix and directly, at some points.
 fn compared(law: Law, lattice: Lattice, order: usize, most: i64) -> f64 {
     let law: Arc<dyn Function> = Arc::new(law);
     let matrix = lattice.matrix(&*law, order);

@@ -8,7 +8,7 @@ use crate::parallel::prelude::*;
 use crate::tree::Cell;
 use crate::tree::lists::is_near;
 
-/// What a matrix follows from.
+/// The parameters that determine a matrix.
 pub struct Pairwise {
     pub order: usize,
     pub orders: Orders,

@@ -212,7 +212,7 @@ struct Significand {
     sign: Option<Sig>,
 }
 
-/// What rounding and selecting look at.
+/// The inputs of rounding and selecting.
 struct Rounding {
     window: Sig,
     index: Sig,
@@ -244,7 +244,7 @@ fn window(c: &mut Circuit, shape: &TermShape, place: Sig, s: &Significand) -> Si
     value
 }
 
-/// What is carried into the sum: the rounding, turned by the sign.
+/// The carry into the sum: the rounding, turned by the sign.
 fn carry(c: &mut Circuit, shape: &TermShape, below: u32, r: &Rounding) -> Sig {
     let g = shape.group;
     let width = c.width(r.window);
@@ -282,7 +282,7 @@ fn carry(c: &mut Circuit, shape: &TermShape, below: u32, r: &Rounding) -> Sig {
     counted(c, "carry", carry, inputs)
 }
 
-/// What is carried into a sum of numbers that are cut off: the 1 that a complement lacks.
+/// The carry into a sum of numbers that are cut off: the 1 that a complement lacks.
 fn cut(c: &mut Circuit, r: &Rounding) -> Sig {
     match (r.sign, r.over) {
         (Some(sign), Some(over)) => c.logic("carry", c.x(sign) & !c.x(over)),

@@ -35,13 +35,13 @@ pub fn any(c: &mut Circuit, x: Sig, hi: u32, lo: u32, flip: Option<Sig>) -> Sig 
     }
 }
 
-/// What a right shift leaves: the window, and whether a set bit fell out of it (`None`: none can).
+/// The result of a right shift: the window, and whether a set bit fell out of it (`None`: none can).
 pub struct Shifted {
     pub value: Sig,
     pub sticky: Option<Sig>,
 }
 
-/// What comes in from the left of a right shift.
+/// The bits shifted in from the left of a right shift.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fill {
     Zeros,

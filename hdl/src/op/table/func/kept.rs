@@ -1,4 +1,4 @@
-//! What is kept of searches from one process to the next: which table was found, so that it is made again without a search.
+//! Search results kept from one process to the next: which table was found, so that it is made again without a search.
 //!
 //! A record says no more than where to look. The rows are computed and proved anew, so a record cannot bring wrong numbers;
 //! a damaged one, or one of other sources, is not used. This crate does no input or output: a [`Store`] is handed in.
@@ -8,7 +8,7 @@ use crate::Format;
 use crate::hash::{fnv, fnv_after};
 use std::sync::OnceLock;
 
-/// A place for records, each under a key. What cannot be kept or read is as if it had not been kept.
+/// A place for records, each under a key. A record that cannot be kept or read is as if it had not been kept.
 pub trait Store: Send + Sync {
     fn load(&self, key: &str) -> Option<String>;
     fn save(&self, key: &str, record: &str);
@@ -25,7 +25,7 @@ pub(super) fn store() -> Option<&'static dyn Store> {
     STORE.get().map(|s| s.as_ref())
 }
 
-/// What a search has found, and the work that it took.
+/// The outcome of a search, and the work that it took.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Found {
     /// See [`super::Prepared::floor`].

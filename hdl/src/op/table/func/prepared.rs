@@ -13,7 +13,7 @@ use crate::op::{Attrs, Inst, Operator};
 use crate::{Bounds, Flags, Format};
 use std::sync::OnceLock;
 
-/// What the table of every result's own last place may cost, and one of which small results are less exact.
+/// The limits of a table that is exact to every result's own last place, and of one of which small results are less exact.
 const FULL: Limits = Limits { blocks: 16, pieces: 12_000 };
 const WIDE: Limits = Limits { blocks: 32, pieces: 24_000 };
 

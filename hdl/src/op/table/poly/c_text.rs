@@ -65,10 +65,10 @@ fn locate(t: &Table, c: &mut CText, at: &CVar) -> (CVar, CVar) {
     (row, place)
 }
 
-/// What is rounded to a float besides h.
+/// The factors of a float result besides h.
 pub struct Result<'a> {
     pub format: Format,
-    /// What h can be.
+    /// The range of h.
     pub span: Span,
     /// The weight of h's last place, as a power of two.
     pub quantum: Exponent,

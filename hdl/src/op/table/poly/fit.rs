@@ -31,7 +31,7 @@ impl Line {
     }
 }
 
-/// What is asked of the result.
+/// The accuracy goal of the result.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Goal {
     /// Less than half a place of a float of `mant` fraction bits; a value below 2^lowest counts as one of that size. Where
@@ -66,7 +66,7 @@ pub struct Fit<'a> {
     pub goal: Goal,
     pub bits: u32,
     pub degree: usize,
-    /// What the argument's own error does to the result, in places.
+    /// The error of the result due to the argument's own error, in places.
     pub argument: f64,
 }
 
@@ -79,7 +79,7 @@ pub struct Piece {
     pub last: u64,
 }
 
-/// What a piece is like, before a polynomial is made for it.
+/// The properties of a piece, before a polynomial is made for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sketch {
     /// The result's last place, as a power of two.
@@ -125,7 +125,7 @@ pub fn guard(degree: usize) -> i32 {
     [2, 3, 4, 4, 4][degree]
 }
 
-/// What rounded coefficients and cut-off products move h by at most, in places.
+/// The largest error of h due to rounded coefficients and cut-off products, in places.
 fn rounding(degree: usize) -> f64 {
     (degree as f64 + 0.5) * exp2(-guard(degree))
 }
@@ -213,7 +213,7 @@ impl Fit<'_> {
     }
 
     /// The least magnitude other than 0 on a piece on which the function is strictly monotone, and whether it is exactly
-    /// 0 where the piece begins. `None` where a value cannot be told from 0.
+    /// 0 where the piece begins. `None` where a value cannot be distinguished from 0.
     fn near_zero(&self, line: &Line, piece: &Piece) -> Option<(f64, Zero)> {
         let value = |fraction: u64| {
             let v = self.f.value(line.at(fraction as f64, self.bits))?;
@@ -275,7 +275,7 @@ impl Fit<'_> {
             let products = [s.low as f64 * low, s.low as f64 * high, s.high as f64 * low, s.high as f64 * high];
             let least = products.iter().copied().fold(f64::INFINITY, f64::min).floor() as i64;
             let most = products.iter().copied().fold(f64::NEG_INFINITY, f64::max).floor() as i64;
-            // f64 holds fewer bits than h has at most: one unit in its last place of room.
+            // f64 holds fewer bits than h has at most: one unit in its last place of margin.
             let room = (least.unsigned_abs().max(most.unsigned_abs()) >> 50) as i64;
             steps[k] = Span { low: coef[k] + least - room, high: coef[k] + most + room };
         }

@@ -6,7 +6,7 @@ use crate::circuit::{Circuit, Sig, X};
 use crate::op::pieces::float_parts::logic::{field, one_of_four};
 use crate::op::table::ROM_WIDTH;
 
-/// What a table gives: h in the bits of [`Table::span`], and the row's quantum less the least one where they differ.
+/// The result of a table lookup: h in the bits of [`Table::span`], and the row's quantum less the least one where they differ.
 pub struct Looked {
     pub h: Sig,
     pub offset: Option<Sig>,
@@ -32,7 +32,7 @@ pub struct Row {
     pub offset: Option<Sig>,
 }
 
-/// What stands in a row (`None`: there is but one), from memories of that name.
+/// Reads a row (`None`: there is but one) from memories of that name.
 pub fn columns(t: &Table, c: &mut Circuit, name: &str, row: Option<Sig>) -> Row {
     let widths = t.widths();
     let column = |k: usize| Column { name: format!("c{k}"), bits: widths[k], values: t.stored(k, widths[k]) };

@@ -19,7 +19,7 @@ pub fn to_float(format: Format, h: i64, quantum: i32) -> (u64, Flags) {
     round(format, Rounding::Nearest, value, Flags::OVERFLOW)
 }
 
-/// What is known of h * 2^quantum.
+/// The properties of h * 2^quantum.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Known {
     pub span: Span,

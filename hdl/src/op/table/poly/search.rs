@@ -7,7 +7,7 @@ use super::{Cell, RowRange, Span, Table, probe};
 use crate::number::real::{Meter, Smooth};
 use crate::op::table::BLOCK_BITS;
 
-/// What a table may cost.
+/// The cost limits of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Block memories.
@@ -25,7 +25,7 @@ pub struct Problem<'a> {
     pub lines: &'a [Option<Line>],
     /// Bits of the fraction.
     pub bits: u32,
-    /// What the argument's own error does to the result, in places.
+    /// The error of the result due to the argument's own error, in places.
     pub argument: f64,
 }
 
@@ -194,7 +194,7 @@ fn leaves(p: &Problem, degree: usize, limits: Limits, meter: &Meter) -> Result<V
     Ok(leaves)
 }
 
-/// What a piece would be fitted with.
+/// The sketch by which a piece would be fitted.
 fn sketched(fit: &Fit, line: &Line, piece: &Piece) -> Result<Sketch, Misfit> {
     let last = if line.scale == 0.0 { piece.first } else { piece.last };
     fit.sketch(line, &Piece { last, ..*piece })

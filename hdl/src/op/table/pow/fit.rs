@@ -6,7 +6,7 @@
 use crate::number::real::{exp2, log2};
 use crate::op::table::poly::coefficients::{Coefficients, interpolated, nodes};
 
-/// What is approximated: x^(n/d) with `mant` fraction bits, in 2^`split` pieces of each octave.
+/// The approximation problem: x^(n/d) with `mant` fraction bits, in 2^`split` pieces of each octave.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem {
     pub mant: u32,

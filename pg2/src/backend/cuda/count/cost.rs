@@ -1,4 +1,4 @@
-//! What each value costs in instructions of compute capability 9, and what is fused with its reader.
+//! The cost of each value in instructions of compute capability 9, and which are fused with their readers.
 
 use super::{Kind, Made, Operations, Value, Values};
 
@@ -40,7 +40,7 @@ pub(super) fn result(name: &str, args: &[Kind]) -> Option<Kind> {
     })
 }
 
-/// What a call costs. Functions of double precision are counted by the length of their common way.
+/// The cost of a call. Functions of double precision are counted by the length of their common way.
 fn call(name: &str, kind: Kind) -> Operations {
     let is_single = kind == Kind::F32;
     match name {
@@ -167,7 +167,7 @@ fn fuses(values: &Values, reader: &Value, arg: &Value) -> bool {
     }
 }
 
-/// What a value costs by itself.
+/// The cost of a value by itself.
 fn cost(values: &Values, id: usize, value: &Value, fused: &[bool]) -> Operations {
     let arg = |k: usize| values.list[value.args[k]].kind;
     match &value.made {

@@ -248,7 +248,7 @@ impl Reader {
         self.expect(";")
     }
 
-    /// What a sum is after an operator.
+    /// The sum with a further operand joined by an operator.
     fn joined(&mut self, operator: &'static str, name: &str, value: usize) -> usize {
         let before = self.named(name);
         let kind = self.values.list[before].kind;
@@ -309,7 +309,7 @@ impl Reader {
         self.values.add(Made::Literal(text.to_string()), kind, Vec::new())
     }
 
-    /// A value in another type. A truth stays one: it is 0 or 1 in every integer.
+    /// A value in another type. A truth value stays one: it is 0 or 1 in every integer.
     fn cast(&mut self, id: usize, kind: Kind) -> usize {
         let from = self.values.list[id].kind;
         match (from, kind) {
@@ -342,7 +342,7 @@ impl Reader {
             let (a, b) = (self.values.list[left].kind, self.values.list[right].kind);
             let is_bitwise = matches!(operator, "&" | "|" | "^");
             let both = a.with(b);
-            // Of a truth and a constant, such as 1, it is a truth again.
+            // Of a truth value and a constant, such as 1, it is a truth value again.
             let bit = |k: Kind, id: usize| k == Kind::Truth || self.values.is_literal(id);
             let kind = match operator {
                 "||" | "&&" | "==" | "!=" | "<" | ">" | "<=" | ">=" => Kind::Truth,

@@ -1,4 +1,4 @@
-//! The text of all kernels of an FMM on the card, for a P2P kernel, an order and a precision.
+//! The text of all kernels of an FMM on the GPU, for a P2P kernel, an order and a precision.
 
 use crate::cuda::p2p::Number;
 use fmm::expansion::solid::dense::Dense;
@@ -17,7 +17,7 @@ const TEXTS: [&str; 8] = [
     include_str!("../../../templates/fmm/made.cu"),
 ];
 
-/// What f32 needs besides.
+/// The further text of f32.
 const ASK: &str = include_str!("../../../templates/fmm/ask.cu");
 
 /// Shared memory of a block without asking for more, and what a multiprocessor has for all its blocks.

@@ -1,19 +1,19 @@
-//! A run of all stages on cards, of one process or of several: the input to the cards of all, and the results of the own ones.
+//! A run of all stages on GPUs, of one process or of several: the input to the GPUs of all, and the results of the own ones.
 
 use super::factors;
 use crate::cuda::CudaError;
+use crate::cuda::octree::communicator::{Team, numbers};
+use crate::cuda::octree::gpu_device::GpuDevice;
+use crate::cuda::octree::{Amounts, GpuFmm, Outcome, Run};
 use crate::cuda::p2p::Number;
-use crate::cuda::whole::card::Card;
-use crate::cuda::whole::others::{Team, numbers};
-use crate::cuda::whole::{Amounts, Outcome, Run, Whole};
 use crate::octree::Gpu;
 use fmm::data::particles::Field;
 use fmm::data::problem::Geometry;
-use fmm::octree::stats::{OnCard, Stats};
+use fmm::octree::stats::{OnGpu, Stats};
 use fmm::octree::{FmmOptions, Solutions, softening};
 use std::time::Instant;
 
-/// What is computed: of several processes each has its slices of the sources, of their charges and of the targets.
+/// The task of a run: of several processes each has its slices of the sources, of their charges and of the targets.
 pub struct Task<'a> {
     pub name: &'a str,
     pub geometry: Geometry<'a>,
@@ -23,22 +23,22 @@ pub struct Task<'a> {
     pub leaf: Option<usize>,
 }
 
-/// What the cards of a process give: the fields at its targets, and what was done.
+/// The results of a process's GPUs: the fields at its targets, and the work.
 pub struct Found {
     pub fields: Vec<Field>,
     pub stats: Stats,
     /// The run of each set, and the seconds in which they waited for slower processes.
     pub runs: Vec<Run>,
     pub waited: f64,
-    /// Seconds until kernels were there, and then until cards of processes could read each other's memory.
+    /// Seconds until kernels were there, and then until GPUs of processes could read each other's memory.
     pub kernels: f64,
     pub linked: f64,
 }
 
-/// The same, or why the problem is one for P2P on the card beside the CPU.
+/// The same, or why the problem is one for P2P on the GPU beside the CPU.
 pub type Part = Result<Found, String>;
 
-/// What several runs of the same particles did, and the seconds that each of them waited for slower processes; or why there are none.
+/// The outcomes of several runs of the same particles, and the seconds that each waited for slower processes; or why there are none.
 pub type Timed = Result<Vec<(Run, f64)>, String>;
 
 /// The same with what all of them gave.
@@ -51,14 +51,14 @@ impl Found {
 }
 
 impl Task<'_> {
-    /// Some runs of particles that are made on the cards, after a first one, which makes room: each with the seconds in which it waited for
-    /// slower processes, and what `fetch` has of their results, which are all the same.
-    pub(super) fn repeated<T: Number, C: Card, R: PartialEq>(
+    /// Some runs of particles that are made on the GPUs, after a first one, which allocates memory: each with the seconds in which it
+    /// waited for slower processes, and what `fetch` has of their results, which are all the same.
+    pub(super) fn repeated<T: Number, C: GpuDevice, R: PartialEq>(
         &self,
         team: &Team<C>,
-        whole: &mut Whole<T, C>,
+        whole: &mut GpuFmm<T, C>,
         (n, leaf, repeat): (usize, usize, u32),
-        fetch: impl Fn(&Run, &Whole<T, C>) -> Result<R, CudaError>,
+        fetch: impl Fn(&Run, &GpuFmm<T, C>) -> Result<R, CudaError>,
     ) -> Result<Repeated<R>, CudaError> {
         whole.make(team, n, 1)?;
         let mut one = || {
@@ -89,10 +89,10 @@ impl Task<'_> {
     }
 
     /// Such runs, of which all results are compared.
-    pub fn timed<T: Number, C: Card>(
+    pub fn timed<T: Number, C: GpuDevice>(
         &self,
         team: &Team<C>,
-        whole: &mut Whole<T, C>,
+        whole: &mut GpuFmm<T, C>,
         n: usize,
         repeat: u32,
     ) -> Result<Timed, CudaError> {
@@ -101,7 +101,7 @@ impl Task<'_> {
         Ok(found.map(|(runs, _)| runs))
     }
 
-    pub fn run<T: Number, C: Card>(&self, team: &Team<C>, whole: &mut Whole<T, C>) -> Result<Part, CudaError> {
+    pub fn run<T: Number, C: GpuDevice>(&self, team: &Team<C>, whole: &mut GpuFmm<T, C>) -> Result<Part, CudaError> {
         let (start, before) = (Instant::now(), team.others.waited());
         let Geometry { sources, targets } = self.geometry;
         let own = [sources[0].len(), targets.map_or(0, |targets| targets[0].len())];
@@ -118,7 +118,7 @@ impl Task<'_> {
         team.cards.iter().try_for_each(C::finish)?;
         let (mut fields, mut stats, mut runs) = (Vec::new(), Stats::default(), Vec::new());
         let waited = || team.others.waited() - before;
-        let mut times = OnCard { sent: start.elapsed().as_secs_f64() - waited(), ..OnCard::default() };
+        let mut times = OnGpu { sent: start.elapsed().as_secs_f64() - waited(), ..OnGpu::default() };
         let mut in_runs = 0.0;
         for charges in self.sets {
             let (sending, so_far) = (Instant::now(), waited());

@@ -1,11 +1,11 @@
-//! What a kernel means without the rounding of its floats and logs (RULES N10): its values, and operators over lanes of them.
+//! Real-arithmetic semantics of kernels, without the rounding of floats and logs (RULES N10): values, and operators over lanes of them.
 
 use super::{Inst, MOST_ARGS, Operator};
 use crate::number::exact::{Exact, to_bits};
 use crate::number::real::exp2;
 use crate::{Flags, Format, Rounding};
 
-/// A value of the real meaning. Which of the two it is, its format says: of an int or fixed the pattern, of a float or log
+/// A value of the real-arithmetic semantics. Its format decides the representation: the pattern of an int or fixed, for a float or log
 /// an f64, which is finite and not minus zero.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Real(u64);
@@ -38,7 +38,7 @@ impl Real {
         x.map_or((Real(0), Flags::INVALID), Real::number)
     }
 
-    /// The truth of a condition, as `uint1`.
+    /// The truth value of a condition, as `uint1`.
     pub fn truth(condition: bool) -> (Real, Flags) {
         (Real(condition as u64), Flags::NONE)
     }
@@ -102,7 +102,7 @@ pub fn power(x: f64, n: i32, d: i32) -> (Real, Flags) {
     }
 }
 
-/// The meaning of an operator that states none: its bits for the nearest arguments.
+/// The real-arithmetic semantics of an operator that states none: its bits for the nearest arguments.
 pub fn rounded<O: Operator + ?Sized>(op: &O, inst: &Inst, args: &[Real]) -> (Real, Flags) {
     let patterns: Vec<u64> = args.iter().zip(&inst.args).map(|(a, format)| a.nearest(*format)).collect();
     let (bits, flags) = op.bits(inst, &patterns);

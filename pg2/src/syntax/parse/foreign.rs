@@ -4,8 +4,8 @@ use super::{Parsed, Parser};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, StatementKind, Word};
+use crate::syntax::foreign;
 use crate::syntax::functions;
-use crate::syntax::habits;
 use crate::syntax::lex::TokenKind;
 
 impl<'a> Parser<'a> {
@@ -193,7 +193,7 @@ impl<'a> Parser<'a> {
         let base = self.program.expr(base).span;
         let whole = base.to(self.previous().span);
         let error = Diagnostic::error(codes::SYNTAX, "there is no `**`", star, "not an operator");
-        self.fail(match habits::power(base.of(self.text), exponent) {
+        self.fail(match foreign::power(base.of(self.text), exponent) {
             Some(power) => error.help(format!("write `{power}`")).edit(whole, power),
             None => error.help("write a square as `x * x`, and other powers with `pg_pow(x, n, d)`, which is x^(n/d)"),
         })
@@ -277,7 +277,7 @@ impl<'a> Parser<'a> {
         self.fail(error.help("write `==` to compare").edit(span, "=="))
     }
 
-    /// `a < b < c`, which would compare a truth with c.
+    /// `a < b < c`, which would compare a truth value with c.
     pub(super) fn chain(&mut self, op: BinaryOp, left: ExprId, right: ExprId) -> Parsed<()> {
         use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne};
         let ExprKind::Binary(first, a, b) = self.program.expr(left).kind else { return Ok(()) };

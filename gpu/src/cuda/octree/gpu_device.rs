@@ -1,4 +1,4 @@
-//! What a run of all stages needs of a card: memory, copies, and kernels that run one after the other.
+//! The interface of a GPU for a run of all stages: memory, copies, and kernels that run one after the other.
 
 use crate::cuda::CudaError;
 use crate::cuda::compile::Arithmetic;
@@ -12,26 +12,26 @@ use cudarc::driver::{
 use fmm::parallel::prelude::*;
 use std::ops::Range;
 
-/// Numbers, or structs of them, that a card has in memory. All zeros are one.
+/// Numbers, or structs of them, that a GPU has in memory. All zeros are one.
 pub trait Plain: DeviceRepr + ValidAsZeroBits + Copy + Default + Send + Sync {}
 
 impl<T: DeviceRepr + ValidAsZeroBits + Copy + Default + Send + Sync> Plain for T {}
 
-/// A card, or what stands for one in tests. Work is done in the order in which it was asked for.
-pub trait Card: Sync + Sized {
+/// A GPU, or what stands for one in tests. Work is done in the order in which it was asked for.
+pub trait GpuDevice: Sync + Sized {
     type Memory<T: Plain>: Send + Sync;
     type Kernel: Send + Sync;
     type Event: Send + Sync;
-    /// Memory of a card that cards of other processes read.
+    /// Memory of a GPU that GPUs of other processes read.
     type Window: Send + Sync;
-    /// A window of another process's card, as this card reads it.
+    /// A window of another process's GPU, as this GPU reads it.
     type View: Send + Sync;
 
     /// A kernel of a text.
     fn kernel(&self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<Self::Kernel, CudaError>;
     /// Says before anything is sent whether so many bytes fit.
-    fn check_room(&self, bytes: u64, what: &str) -> Result<(), CudaError>;
-    /// Room for at least one number, all zeros.
+    fn check_capacity(&self, bytes: u64, what: &str) -> Result<(), CudaError>;
+    /// Memory for at least one number, all zeros.
     fn room<T: Plain>(&self, count: usize) -> Result<Self::Memory<T>, CudaError>;
     /// Sends numbers to their place.
     fn write<T: Plain>(&self, data: &[T], to: &mut Self::Memory<T>, at: usize) -> Result<(), CudaError>;
@@ -51,16 +51,16 @@ pub trait Card: Sync + Sized {
     ) -> Result<(), CudaError>;
     /// The place that kernels use.
     fn place<T: Plain>(&self, memory: &Self::Memory<T>) -> u64;
-    /// Copies a part of another card's memory, which is complete there at an event, to a place in this card's.
+    /// Copies a part of another GPU's memory, which is complete there at an event, to a place in this GPU's.
     fn take<T: Plain>(&self, to: &Self::Memory<T>, at: usize, from: From<Self, T>) -> Result<(), CudaError>;
-    /// Lets what is asked for later wait for an event, of this card or of another one.
+    /// Lets what is asked for later wait for an event, of this GPU or of another one.
     fn wait(&self, event: &Self::Event) -> Result<(), CudaError>;
     /// A window of two halves of so many bytes.
     fn window(&self, half: usize) -> Result<Self::Window, CudaError>;
-    /// What other processes open it by.
-    fn told(window: &Self::Window) -> Vec<u8>;
-    /// Opens what another process told, or says why it cannot be read from here.
-    fn view(&self, told: &[u8]) -> Result<Self::View, CudaError>;
+    /// The handle by which other processes open it.
+    fn ipc_handle(window: &Self::Window) -> Vec<u8>;
+    /// Opens the window of a handle from another process, or says why it cannot be read from here.
+    fn view(&self, ipc_handle: &[u8]) -> Result<Self::View, CudaError>;
     /// Copies a part of memory to a place of the own window, in bytes.
     fn fill<T: Plain>(
         &self,
@@ -81,7 +81,7 @@ pub trait Card: Sync + Sized {
     fn mark(&self, window: &Self::Window, mark: Mark) -> Result<(), CudaError>;
     /// Lets what is asked for later wait for the last mark of that kind which the other process has asked for.
     fn wait_for(&self, view: &Self::View, mark: Mark) -> Result<(), CudaError>;
-    /// Whether kernels here can read the memory of another card.
+    /// Whether kernels here can read the memory of another GPU.
     fn reads(&self, other: &Self) -> Result<bool, CudaError>;
     /// The bytes of shared memory that a block can have.
     fn shared_memory(&self) -> Result<usize, CudaError>;
@@ -92,7 +92,7 @@ pub trait Card: Sync + Sized {
     /// Starts a kernel, whose arguments are a problem and some numbers.
     fn launch<P: DeviceRepr>(
         &self,
-        lane: Lane,
+        lane: Stream,
         kernel: &Self::Kernel,
         size: Size,
         problem: &P,
@@ -130,7 +130,7 @@ pub trait Card: Sync + Sized {
         })
     }
 
-    /// Numbers sent to new room.
+    /// Numbers sent to new memory.
     fn send<T: Plain>(&self, data: &[T]) -> Result<Self::Memory<T>, CudaError> {
         let mut memory = self.room(data.len())?;
         self.write(data, &mut memory, 0)?;
@@ -138,8 +138,8 @@ pub trait Card: Sync + Sized {
     }
 }
 
-/// A part of another card's memory.
-pub struct From<'a, C: Card, T: Plain> {
+/// A part of another GPU's memory.
+pub struct From<'a, C: GpuDevice, T: Plain> {
     pub card: &'a C,
     pub memory: &'a C::Memory<T>,
     pub part: Range<usize>,
@@ -147,7 +147,7 @@ pub struct From<'a, C: Card, T: Plain> {
     pub event: &'a C::Event,
 }
 
-/// What a card marks of a half of its window.
+/// A mark that a GPU sets on a half of its window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mark {
     /// All that is for others is there.
@@ -170,7 +170,7 @@ impl Mark {
 
 /// Where kernels are one behind the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Lane {
+pub enum Stream {
     Main,
     /// Beside the main one, for kernels alone.
     Beside,
@@ -192,7 +192,7 @@ pub struct Size {
 const FAILED: &str = "the GPU failed";
 
 impl Device {
-    /// Copies through the room for that, which is made once.
+    /// Copies through the staging buffer, which is made once.
     fn staged<R>(&self, copy: impl FnOnce(&mut Staging) -> Result<R, CudaError>) -> Result<R, CudaError> {
         let mut staging = self.staging.lock().expect("no copy panics");
         if staging.is_none() {
@@ -202,7 +202,7 @@ impl Device {
     }
 }
 
-impl Card for Device {
+impl GpuDevice for Device {
     type Memory<T: Plain> = CudaSlice<T>;
     type Kernel = Kernel;
     type Event = CudaEvent;
@@ -213,8 +213,8 @@ impl Card for Device {
         Ok(Kernel { function: self.function(text, name, arithmetic)?, shared: 0 })
     }
 
-    fn check_room(&self, bytes: u64, what: &str) -> Result<(), CudaError> {
-        Device::check_room(self, bytes, what)
+    fn check_capacity(&self, bytes: u64, what: &str) -> Result<(), CudaError> {
+        Device::check_capacity(self, bytes, what)
     }
 
     fn room<T: Plain>(&self, count: usize) -> Result<CudaSlice<T>, CudaError> {
@@ -227,10 +227,10 @@ impl Card for Device {
         }
         if size_of_val(data) >= staging::LEAST {
             assert!(at + data.len() <= to.len(), "data has its room");
-            let place = Card::place::<T>(self, to) + (at * size_of::<T>()) as u64;
+            let place = GpuDevice::place::<T>(self, to) + (at * size_of::<T>()) as u64;
             // SAFETY: the bytes of the data.
             let bytes = unsafe { std::slice::from_raw_parts(data.as_ptr().cast(), size_of_val(data)) };
-            // SAFETY: there is room behind the place, as was just seen.
+            // SAFETY: there is space behind the place, as was just seen.
             return self.staged(|staging| unsafe { staging.send(self, bytes, place) });
         }
         let sent = self.stream.memcpy_htod(data, &mut to.slice_mut(at..at + data.len()));
@@ -242,11 +242,11 @@ impl Card for Device {
             return Ok(());
         }
         assert!(at * size_of::<T>() + bytes.len() <= to.len() * size_of::<T>(), "numbers have their room");
-        let place = Card::place::<T>(self, to) + (at * size_of::<T>()) as u64;
+        let place = GpuDevice::place::<T>(self, to) + (at * size_of::<T>()) as u64;
         if bytes.len() >= staging::LEAST {
             // SAFETY: the same bytes, of which each may mean nothing.
             let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<staging::Byte>(), bytes.len()) };
-            // SAFETY: there is room behind the place, as was just seen.
+            // SAFETY: there is space behind the place, as was just seen.
             return self.staged(|staging| unsafe { staging.send(self, bytes, place) });
         }
         let send = || {
@@ -281,9 +281,9 @@ impl Card for Device {
     ) -> Result<(), CudaError> {
         let size = size_of::<T>();
         assert!(part.end <= from.len() && staging::PIECE.is_multiple_of(size), "a part lies within memory");
-        let place = Card::place::<T>(self, from) + (part.start * size) as u64;
+        let place = GpuDevice::place::<T>(self, from) + (part.start * size) as u64;
         let mut hand_over = |at: usize, bytes: &[staging::Byte]| {
-            // SAFETY: the card has written whole numbers here, which begin where a piece does.
+            // SAFETY: the GPU has written whole numbers here, which begin where a piece does.
             let piece = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<T>(), bytes.len() / size) };
             take(at / size, piece);
         };
@@ -301,13 +301,13 @@ impl Card for Device {
             return Ok(());
         }
         let size = size_of::<T>();
-        let place = |card: &Device, memory, at: usize| Card::place::<T>(card, memory) + (at * size) as u64;
+        let place = |card: &Device, memory, at: usize| GpuDevice::place::<T>(card, memory) + (at * size) as u64;
         let (from_place, to_place) = (place(from.card, from.memory, from.part.start), place(self, to, at));
         let copy = || {
             self.stream.wait(from.event)?;
             self.context.bind_to_thread()?;
             let (own, other, bytes) = (self.context.cu_ctx(), from.card.context.cu_ctx(), from.part.len() * size);
-            // SAFETY: both parts lie within memory of their card, which lives until the run has ended.
+            // SAFETY: both parts lie within memory of their GPU, which lives until the run has ended.
             unsafe {
                 cudarc::driver::result::memcpy_peer_async(
                     own,
@@ -330,12 +330,12 @@ impl Card for Device {
         Window::new(self, half)
     }
 
-    fn told(window: &Window) -> Vec<u8> {
-        window.told()
+    fn ipc_handle(window: &Window) -> Vec<u8> {
+        window.ipc_handle()
     }
 
-    fn view(&self, told: &[u8]) -> Result<View, CudaError> {
-        View::open(self, told)
+    fn view(&self, ipc_handle: &[u8]) -> Result<View, CudaError> {
+        View::open(self, ipc_handle)
     }
 
     fn fill<T: Plain>(
@@ -346,14 +346,14 @@ impl Card for Device {
         part: Range<usize>,
     ) -> Result<(), CudaError> {
         assert!(part.end <= from.len(), "a part lies within memory");
-        let (place, bytes) = (Card::place::<T>(self, from), part.len() * size_of::<T>());
+        let (place, bytes) = (GpuDevice::place::<T>(self, from), part.len() * size_of::<T>());
         // SAFETY: the part lies within the memory, which lives until the run has ended.
         unsafe { window.fill(self, at, place + (part.start * size_of::<T>()) as u64, bytes) }
     }
 
     fn pull<T: Plain>(&self, view: &View, at: usize, to: &CudaSlice<T>, part: Range<usize>) -> Result<(), CudaError> {
         assert!(part.end <= to.len(), "a part lies within memory");
-        let (place, bytes) = (Card::place::<T>(self, to), part.len() * size_of::<T>());
+        let (place, bytes) = (GpuDevice::place::<T>(self, to), part.len() * size_of::<T>());
         // SAFETY: the part lies within the memory, which lives until the run has ended.
         unsafe { view.pull(self, at, place + (part.start * size_of::<T>()) as u64, bytes) }
     }
@@ -388,7 +388,7 @@ impl Card for Device {
 
     fn launch<P: DeviceRepr>(
         &self,
-        lane: Lane,
+        lane: Stream,
         kernel: &Kernel,
         size: Size,
         problem: &P,
@@ -399,7 +399,7 @@ impl Card for Device {
             block_dim: (size.threads, 1, 1),
             shared_mem_bytes: kernel.shared,
         };
-        let stream = if lane == Lane::Main { &self.stream } else { &self.side };
+        let stream = if lane == Stream::Main { &self.stream } else { &self.side };
         let mut launch = stream.launch_builder(&kernel.function);
         launch.arg(problem);
         numbers.iter().for_each(|number| {

@@ -1,8 +1,8 @@
-//! Particles made on the cards, results of some of them, and direct sums there: problems larger than a host may hold.
+//! Particles made on the GPUs, results of some of them, and direct sums there: problems larger than a host may hold.
 
-use super::card::{Card, Size};
-use super::others::Team;
-use super::{Amounts, Loaded, Problem, Whole, share_of};
+use super::communicator::Team;
+use super::gpu_device::{GpuDevice, Size};
+use super::{Amounts, GpuFmm, Loaded, Problem, share_of};
 use crate::cuda::CudaError;
 use crate::cuda::p2p::Number;
 
@@ -10,9 +10,9 @@ use crate::cuda::p2p::Number;
 const MOST_SLICES: usize = 1056;
 const SLICE: usize = 4096;
 
-impl<T: Number, C: Card> Whole<T, C> {
-    /// Makes `n` particles, each card of all processes its share: uniform in the unit cube, charges in [0, 1), the same for a seed on any number of
-    /// cards.
+impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
+    /// Makes `n` particles, each GPU of all processes its share: uniform in the unit cube, charges in [0, 1), the same for a seed on any
+    /// number of GPUs.
     pub fn make(&mut self, team: &Team<C>, n: usize, seed: u32) -> Result<(), CudaError> {
         let own = share_of(n, team.others.count(), team.others.number());
         self.make_room(team, &Amounts { all: n, ..Amounts::of(own.len()) })?;
@@ -24,7 +24,7 @@ impl<T: Number, C: Card> Whole<T, C> {
         team.cards.iter().try_for_each(C::finish)
     }
 
-    /// The card whose share has a particle of this process's input, and the particle's place there.
+    /// The GPU whose share has a particle of this process's input, and the particle's place there.
     fn place_of(&self, particle: usize) -> (usize, usize) {
         let holds = |loaded: &Loaded<T, C>| loaded.share[0].contains(&particle);
         let k = self.loaded.iter().position(holds).expect("every particle is in a share");
@@ -41,8 +41,8 @@ impl<T: Number, C: Card> Whole<T, C> {
         Ok(values)
     }
 
-    /// Potential and gradient of some particles by direct summation over all, in f64 and the user's units: of each card over its
-    /// share. All cards are this process's.
+    /// Potential and gradient of some particles by direct summation over all, in f64 and the user's units: of each GPU over its
+    /// share. All GPUs are this process's.
     pub fn direct(&self, team: &Team<C>, targets: &[usize]) -> Result<Vec<[f64; 4]>, CudaError> {
         let slices = self.loaded.iter().map(|l| l.particles.n.div_ceil(SLICE).clamp(1, MOST_SLICES));
         let slices: Vec<usize> = slices.collect();

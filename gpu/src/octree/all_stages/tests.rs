@@ -1,8 +1,8 @@
-//! The kernels of the card, compiled for the host, and on a card where there is one.
+//! The kernels of the GPU, compiled for the host, and on a GPU where there is one.
 
 use super::*;
 use crate::cuda::device::Device;
-use crate::cuda::whole::on_host::{self, HostCard};
+use crate::cuda::octree::on_host::{self, HostDevice};
 use crate::cuda::{compile, device};
 use fmm::data::particles::Particles;
 use fmm::data::random::{Charge, Distribution, generate};
@@ -10,14 +10,14 @@ use fmm::direct::summation::Direct;
 use fmm::octree::Plan;
 use pipelines::octree::bind::P2p;
 
-/// The field by the kernels of the card on so many cards that the host stands for.
+/// The field by the kernels of the GPU on so many GPUs that the host stands for.
 fn computed<T: Number>(geometry: Geometry, sets: &[&[f64]], cards: usize, order: usize, leaf: usize) -> Solutions {
     // With an even number of them, none reads another one's memory.
-    let card = HostCard { is_far: cards.is_multiple_of(2), ..HostCard::default() };
-    computed_on::<T, HostCard>(vec![card; cards], geometry, sets, order, leaf)
+    let card = HostDevice { is_far: cards.is_multiple_of(2), ..HostDevice::default() };
+    computed_on::<T, HostDevice>(vec![card; cards], geometry, sets, order, leaf)
 }
 
-fn computed_on<T: Number, C: Card>(
+fn computed_on<T: Number, C: GpuDevice>(
     cards: Vec<C>,
     geometry: Geometry,
     sets: &[&[f64]],
@@ -28,7 +28,7 @@ fn computed_on<T: Number, C: Card>(
     let kernel = pg2::compile("p2p", text).expect("it compiles").graph;
     let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).expect("it is 1/r");
     let units = Units { potential: units.potential, gradient: units.gradient, length };
-    let mut whole: Whole<T, C> = Whole::new(&cards, &kernel, order, units).expect("it compiles");
+    let mut whole: GpuFmm<T, C> = GpuFmm::new(&cards, &kernel, order, units).expect("it compiles");
     let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
     let task = Task { name: "host", geometry, sets, options: &options, leaf: Some(leaf) };
     let team = Team::alone(&cards);
@@ -66,7 +66,7 @@ fn the_kernels_of_the_card_give_direct_sums_and_the_same_bits_on_any_number_of_c
     check::<f32>(Distribution::Uniform, (2, 1, 64), 1, 1e-5);
 }
 
-/// Potential and gradient on several cards are those on one, to the bit, in f32 and in f64.
+/// Potential and gradient on several GPUs are those on one, to the bit, in f32 and in f64.
 fn same_on_all(particles: &Particles, order: usize, leaf: usize, counts: &[usize]) -> Stats {
     let columns = particles.columns();
     let one = [
@@ -90,7 +90,7 @@ fn cards_that_hold_parts_of_crowded_particles_give_the_bits_of_one() {
     if !on_host::is_there() {
         return;
     }
-    // All in one point but one: one card has all targets, and others have no leaves.
+    // All in one point but one: one GPU has all targets, and others have no leaves.
     let point = |n: usize| Particles {
         x: [vec![0.25; n], vec![1.0]].concat(),
         y: [vec![0.5; n], vec![1.0]].concat(),
@@ -99,7 +99,7 @@ fn cards_that_hold_parts_of_crowded_particles_give_the_bits_of_one() {
     };
     let stats = same_on_all(&point(40), 1, 1, &[2, 3, 7]);
     assert_eq!((stats.recomputed, stats.close_pairs), (40, 0));
-    // A crowd whose pairs are nearly all too close for f32, in the shares of all cards.
+    // A crowd whose pairs are nearly all too close for f32, in the shares of all GPUs.
     let mut crowd = generate(90, Distribution::Uniform, Charge::Random, 1);
     for k in (0..90).filter(|k| k % 3 != 0) {
         for column in [&mut crowd.x, &mut crowd.y, &mut crowd.z] {
@@ -175,8 +175,8 @@ fn particles_made_on_cards_have_the_errors_and_the_bits_of_others() {
     let geometry = Geometry { sources: [&[]; 3], targets: None };
     let task = Task { name: "host", geometry, sets: &[], options: &options, leaf: Some(4) };
     let on = |count: usize| {
-        let cards: Vec<HostCard> = (0..count).map(|_| HostCard::default()).collect();
-        let mut whole: Whole<f32, HostCard> = Whole::new(&cards, &kernel, 4, units).expect("it compiles");
+        let cards: Vec<HostDevice> = (0..count).map(|_| HostDevice::default()).collect();
+        let mut whole: GpuFmm<f32, HostDevice> = GpuFmm::new(&cards, &kernel, 4, units).expect("it compiles");
         task.made(&Team::alone(&cards), &mut whole, 800, 60, 1).expect("there is room").expect("it is fit")
     };
     let (one, two) = (on(1), on(2));

@@ -1,7 +1,7 @@
-//! What a kernel that is not 1/r gives at some targets with periodic boundaries: the reference (RULES H10, H16).
+//! The reference of a kernel that is not 1/r, at some targets with periodic boundaries (RULES H10, H16).
 //!
-//! Near images are summed pair by pair, by what the kernel means with the difference of coordinates as it is. All farther ones act
-//! through the matrix of [`Lattice`](fmm::expansion::chebyshev::images::Lattice) of an order that no expansion of a run has.
+//! Near images are summed pair by pair, by the kernel's real-arithmetic semantics with unrounded differences of coordinates. All farther
+//! ones act through the matrix of [`Lattice`](fmm::expansion::chebyshev::images::Lattice) of an order that no expansion of a run has.
 
 use fmm::data::Force;
 use fmm::expansion::basis::{Index, indices_of};

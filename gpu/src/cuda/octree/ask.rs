@@ -1,22 +1,22 @@
-//! What cards in f32 ask each other: the f64 coordinates of particles that are close to targets, which are few. They go through the host.
+//! Requests between GPUs in f32: the f64 coordinates of particles that are close to targets, which are few. They go through the host.
 
-use super::Whole;
-use super::card::{Card, Size};
+use super::GpuFmm;
+use super::communicator::{Team, bytes_of, of};
+use super::gpu_device::{GpuDevice, Size};
 use super::memory::{Problem, Slot, Wide};
-use super::others::{Team, bytes_of, of};
 use super::stages::{AGAIN_BLOCKS, On};
 use crate::cuda::CudaError;
 use crate::cuda::p2p::Number;
 
-/// What a card wants of another one: places of its sorted share, and their numbers on the card that wants them.
+/// The request of a GPU to another one: places of its sorted share, and their numbers on the GPU that wants them.
 #[derive(Clone, Default)]
 struct Wants {
     slots: Vec<u32>,
     numbers: Vec<usize>,
 }
 
-impl<T: Number, C: Card> Whole<T, C> {
-    /// For each own card the f64 coordinates that it has asked for, by their numbers.
+impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
+    /// For each own GPU the f64 coordinates that it has asked for, by their numbers.
     pub(super) fn ask(&self, team: &Team<C>, all: &[On<T, C>]) -> Result<Vec<C::Memory<Wide>>, CudaError> {
         for on in all {
             on.of_particles("ask_nothing", on.part.particles, &[on.part.particles])?;
@@ -29,7 +29,7 @@ impl<T: Number, C: Card> Whole<T, C> {
         all.iter().zip(&answered).map(|(on, wide)| on.card.send(wide)).collect()
     }
 
-    /// What a card wants of each of all.
+    /// The requests of a GPU to each of all.
     fn wants(&self, team: &Team<C>, on: &On<T, C>) -> Result<Vec<Wants>, CudaError> {
         let cells = on.loaded.cells.as_ref().expect("it has a tree");
         let count = cells.status(on.card)?.wanted as usize;
@@ -46,8 +46,8 @@ impl<T: Number, C: Card> Whole<T, C> {
     }
 }
 
-/// What each own card is asked for by each of all.
-fn asked<C: Card>(team: &Team<C>, wants: &[Vec<Wants>]) -> Result<Vec<Vec<Vec<u32>>>, CudaError> {
+/// For each own GPU the requests of each of all.
+fn asked<C: GpuDevice>(team: &Team<C>, wants: &[Vec<Wants>]) -> Result<Vec<Vec<Vec<u32>>>, CudaError> {
     let mut asked = vec![vec![Vec::new(); team.all()]; team.cards.len()];
     for (by, wants) in team.own().zip(wants) {
         for (asked, wants) in asked.iter_mut().zip(&wants[team.own()]) {
@@ -57,7 +57,7 @@ fn asked<C: Card>(team: &Team<C>, wants: &[Vec<Wants>]) -> Result<Vec<Vec<Vec<u3
     if team.is_alone() {
         return Ok(asked);
     }
-    // Of each pair of cards how many places, and the places.
+    // Of each pair of GPUs how many places, and the places.
     let message = |process: usize| {
         let of = |wants: &Vec<Wants>| {
             let to = wants[team.numbers(process)].iter();
@@ -83,8 +83,8 @@ fn asked<C: Card>(team: &Team<C>, wants: &[Vec<Wants>]) -> Result<Vec<Vec<Vec<u3
     Ok(asked)
 }
 
-/// What a card has of its share for each of all that asked.
-fn answer<T: Number, C: Card>(on: &On<T, C>, asked: &[Vec<u32>]) -> Result<Vec<Vec<Wide>>, CudaError> {
+/// The answers of a GPU from its share to each of all that asked.
+fn answer<T: Number, C: GpuDevice>(on: &On<T, C>, asked: &[Vec<u32>]) -> Result<Vec<Vec<Wide>>, CudaError> {
     let slots = asked.concat();
     if slots.is_empty() {
         return Ok(vec![Vec::new(); asked.len()]);
@@ -104,8 +104,8 @@ fn answer<T: Number, C: Card>(on: &On<T, C>, asked: &[Vec<u32>]) -> Result<Vec<V
     Ok(asked.iter().map(part).collect())
 }
 
-/// For each own card what it wanted, by its numbers.
-fn answered<C: Card>(
+/// For each own GPU what it wanted, by its numbers.
+fn answered<C: GpuDevice>(
     team: &Team<C>,
     wants: &[Vec<Wants>],
     answers: &[Vec<Vec<Wide>>],

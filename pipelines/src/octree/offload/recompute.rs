@@ -3,11 +3,11 @@
 
 use super::Bound;
 use super::close::Replaced;
-use super::meaning::{Meaning, Partner, Partners};
+use super::differences::{DifferenceKernel, Partner, Partners};
 use crate::job::SourceRange;
 use crate::octree::bind::Feeds;
 use fmm::parallel::prelude::*;
-use hdl::op::meaning::Real;
+use hdl::op::semantics::Real;
 use sim::reference::real::{Pairs, RealKernel, RealSources};
 use std::ops::Range;
 
@@ -15,12 +15,12 @@ use std::ops::Range;
 const TOGETHER: usize = 1 << 12;
 
 /// A target, and the records of its sources.
-pub(super) struct Whole {
+pub(super) struct Recomputed {
     pub target: usize,
     pub sources: Vec<SourceRange>,
 }
 
-impl Whole {
+impl Recomputed {
     /// The records, some at a time.
     fn parts(&self) -> impl Iterator<Item = Range<usize>> {
         self.sources.iter().flat_map(|s| {
@@ -35,13 +35,13 @@ impl Whole {
 pub(super) fn sums(
     bound: &Bound,
     replaced: &Replaced,
-    all: &[Whole],
+    all: &[Recomputed],
     partner: &(dyn Fn(usize, usize) -> Partner + Sync),
 ) -> Vec<Vec<f64>> {
     let (params, outputs) = (replaced.real_params(), replaced.graph.outputs.len());
     let (start, kernel) = (|| vec![0.0; outputs], &bound.p2p);
-    if let Some(meaning) = Meaning::new(&bound.numbers, kernel) {
-        let one = |(scratch, partners): &mut (_, Partners), whole: &Whole| {
+    if let Some(meaning) = DifferenceKernel::new(&bound.numbers, kernel) {
+        let one = |(scratch, partners): &mut (_, Partners), whole: &Recomputed| {
             let mut sums = start();
             for part in whole.parts() {
                 partners.clear();
@@ -55,7 +55,7 @@ pub(super) fn sums(
     }
     // A kernel that uses coordinates otherwise gets those of the grid.
     let evaluated = RealKernel::new(bound.in_numbers());
-    let one = |scratch: &mut _, whole: &Whole| {
+    let one = |scratch: &mut _, whole: &Recomputed| {
         let i = real(&kernel.i, replaced.records.targets.record(whole.target), replaced.is_exact);
         let mut sums = start();
         for part in whole.parts() {
@@ -69,7 +69,7 @@ pub(super) fn sums(
     all.par_iter().map_init(|| evaluated.scratch(), one).collect()
 }
 
-/// A record as the real meaning takes it.
+/// A record for real-arithmetic evaluation.
 fn real(feeds: &Feeds, record: &[u64], is_exact: bool) -> Vec<u64> {
     let one = |((_, format), bits): (&(_, _), &u64)| if is_exact { Real::read(*format, *bits).bits() } else { *bits };
     feeds.iter().zip(record).map(one).collect()

@@ -1,6 +1,6 @@
-//! A card of tests: the same kernels, compiled by the host's C++ compiler, on the host's memory.
+//! A stand-in for a GPU in tests: the same kernels, compiled by the host's C++ compiler, on the host's memory.
 
-use super::card::{Card, From, Lane, Mark, Plain, Size};
+use super::gpu_device::{From, GpuDevice, Mark, Plain, Size, Stream};
 use crate::cuda::CudaError;
 use crate::cuda::compile::Arithmetic;
 use cudarc::driver::DeviceRepr;
@@ -29,19 +29,19 @@ type Once = Arc<OnceLock<Option<Arc<Compiled>>>>;
 /// The kernels by their texts.
 static COMPILED: Mutex<Option<HashMap<String, Once>>> = Mutex::new(None);
 
-/// What a card of tests is to fail at.
+/// The stand-in for a GPU in tests, and the failures that it is to show.
 #[derive(Clone, Copy, Default)]
-pub struct HostCard {
-    /// The bytes that it has room for at a time, if it is short of memory.
+pub struct HostDevice {
+    /// The bytes of its memory, if it is short of memory.
     pub most: Option<u64>,
     /// A kernel that it does not start.
     pub broken: Option<&'static str>,
-    /// Whether kernels do not read the memory of other cards.
+    /// Whether kernels do not read the memory of other GPUs.
     pub is_far: bool,
     pub sight: Sight,
 }
 
-/// What cards of other processes see of a card, and it of them.
+/// The view that GPUs of other processes have of a GPU, and it of them.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sight {
     #[default]
@@ -54,7 +54,7 @@ pub enum Sight {
     Wrong,
 }
 
-/// What cards of several processes have at hand.
+/// Memory that GPUs of several processes share.
 type Shared = Mutex<Vec<u8>>;
 
 /// All windows, by their numbers.
@@ -68,7 +68,7 @@ pub struct Window {
     bytes: Arc<Shared>,
 }
 
-/// Memory of a card, as aligned as its kernels want it.
+/// Memory of a GPU, as aligned as its kernels want it.
 pub struct Memory<T> {
     place: *mut u8,
     layout: Layout,
@@ -101,7 +101,7 @@ pub fn is_there() -> bool {
     found
 }
 
-/// What starts each kernel of a text: those that are given a problem and some numbers.
+/// The functions that start each kernel of a text: those that are given a problem and some numbers.
 fn starts(text: &str) -> String {
     let head = "extern \"C\" __global__";
     let kernels = text.split(head).skip(1).filter_map(|text| text.split_once("(const Problem p"));
@@ -143,7 +143,7 @@ fn compile(text: &str) -> Option<Arc<Compiled>> {
     Some(Arc::new(Compiled { library, alone: Mutex::new(()) }))
 }
 
-impl Card for HostCard {
+impl GpuDevice for HostDevice {
     type Memory<T: Plain> = Memory<T>;
     type Kernel = Kernel;
     type Event = Instant;
@@ -155,7 +155,7 @@ impl Card for HostCard {
         Ok(Kernel(library, format!("start_{name}")))
     }
 
-    fn check_room(&self, bytes: u64, _: &str) -> Result<(), CudaError> {
+    fn check_capacity(&self, bytes: u64, _: &str) -> Result<(), CudaError> {
         match self.most {
             Some(most) if bytes > most => Err(CudaError::TooLarge("the card is small".into())),
             _ => Ok(()),
@@ -214,7 +214,7 @@ impl Card for HostCard {
         memory.place as u64
     }
 
-    fn take<T: Plain>(&self, to: &Memory<T>, at: usize, from: From<HostCard, T>) -> Result<(), CudaError> {
+    fn take<T: Plain>(&self, to: &Memory<T>, at: usize, from: From<HostDevice, T>) -> Result<(), CudaError> {
         assert!(from.part.end <= from.memory.count && at + from.part.len() <= to.count);
         // SAFETY: both lie within memory.
         unsafe {
@@ -239,12 +239,12 @@ impl Card for HostCard {
         Ok(window)
     }
 
-    fn told(window: &Window) -> Vec<u8> {
+    fn ipc_handle(window: &Window) -> Vec<u8> {
         window.number.to_le_bytes().to_vec()
     }
 
-    fn view(&self, told: &[u8]) -> Result<Arc<Shared>, CudaError> {
-        let number = told.try_into().map(u64::from_le_bytes).ok().filter(|_| self.sight != Sight::Blind);
+    fn view(&self, ipc_handle: &[u8]) -> Result<Arc<Shared>, CudaError> {
+        let number = ipc_handle.try_into().map(u64::from_le_bytes).ok().filter(|_| self.sight != Sight::Blind);
         let all = WINDOWS.lock().expect("no panic");
         let found = number.and_then(|number| all.as_ref()?.get(&number)?.upgrade());
         found.ok_or_else(|| CudaError::Failed("it opens nothing".into()))
@@ -273,7 +273,7 @@ impl Card for HostCard {
         part: Range<usize>,
     ) -> Result<(), CudaError> {
         assert!(part.end <= to.count);
-        // Others may come in between, if they do not wait.
+        // Communicator may come in between, if they do not wait.
         std::thread::yield_now();
         let (start, size) = (part.start * size_of::<T>(), part.len() * size_of::<T>());
         let mut bytes = view.lock().expect("no panic")[at..at + size].to_vec();
@@ -293,7 +293,7 @@ impl Card for HostCard {
         Ok(())
     }
 
-    fn reads(&self, _: &HostCard) -> Result<bool, CudaError> {
+    fn reads(&self, _: &HostDevice) -> Result<bool, CudaError> {
         Ok(!self.is_far)
     }
 
@@ -311,7 +311,7 @@ impl Card for HostCard {
 
     fn launch<P: DeviceRepr>(
         &self,
-        _: Lane,
+        _: Stream,
         kernel: &Kernel,
         size: Size,
         problem: &P,

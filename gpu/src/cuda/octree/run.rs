@@ -1,12 +1,12 @@
-//! One run of all stages: box, tree, the shares of the cards, and the stages.
+//! One run of all stages: box, tree, the shares of the GPUs, and the stages.
 
-use super::card::{Card, Lane, Size};
+use super::communicator::{Exchanged, Team, Transfer, numbers};
 use super::depth::cost;
+use super::gpu_device::{GpuDevice, Size, Stream};
 use super::memory::{BOUNDS_BLOCKS, Bounds, Cells, Parts, Problem, Status};
-use super::others::{Exchanged, Team, Transfer, numbers};
 use super::split::{Part, Rows, cost_of, split};
 use super::stages::On;
-use super::{DEEPEST, Loaded, Outcome, Run, STAGES, Units, Whole, depth_for};
+use super::{DEEPEST, GpuFmm, Loaded, Outcome, Run, STAGES, Units, depth_for};
 use crate::cuda::CudaError;
 use crate::cuda::p2p::Number;
 use fmm::arith::scale::exponent;
@@ -36,14 +36,14 @@ struct Counted {
     pairs: u64,
 }
 
-/// What all cards are to do of a tree.
+/// The plan of all GPUs for a tree.
 pub struct Plan {
     pub depth: u32,
     pub rows: Rows,
     pub parts: Vec<Part>,
 }
 
-impl<T: Number, C: Card> Whole<T, C> {
+impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// All of it, from the particles as they were sent to results in the order of the input, in a tree whose leaves have at most
     /// `leaf` particles in the mean, or a deeper one. `eps` is the softening length of P2P. All processes see the same numbers, and so
     /// take the same decisions.
@@ -90,7 +90,7 @@ impl<T: Number, C: Card> Whole<T, C> {
         Ok(Outcome::Done(Box::new(run)))
     }
 
-    /// What the cards counted while they computed.
+    /// The counts that the GPUs made while they computed.
     fn status(&self, team: &Team<C>) -> Result<Status, CudaError> {
         let mut status = Status::default();
         for (card, loaded) in team.cards.iter().zip(&self.loaded) {
@@ -145,7 +145,7 @@ impl<T: Number, C: Card> Whole<T, C> {
         Ok(is_good.then_some(tree))
     }
 
-    /// Counts the particles of all leaves of a depth, each card those of its share, and the pairs of P2P on all cards.
+    /// Counts the particles of all leaves of a depth, each GPU those of its share, and the pairs of P2P on all GPUs.
     fn count(&mut self, team: &Team<C>, scales: &Scales, depth: u32) -> Result<Counted, CudaError> {
         let (n, leaves, units, parts) = (self.n, 1u32 << (3 * depth), self.units, self.parts);
         let threads = 1024;
@@ -159,7 +159,7 @@ impl<T: Number, C: Card> Whole<T, C> {
             card.clear(if parts.cards > 1 { &mut cells.parts } else { &mut cells.counts })?;
             card.clear(&mut cells.counted)?;
             let places = parts.kinds * parts.places(depth);
-            // Where the card's own parts are.
+            // Where the GPU's own parts are.
             let tally = match parts.cards {
                 1 => card.place(&cells.counts),
                 _ => card.place(&cells.parts) + (number * places * size_of::<u32>()) as u64,
@@ -187,12 +187,12 @@ impl<T: Number, C: Card> Whole<T, C> {
             loaded.launch(card, "scan_sums", Size { blocks: 1, threads }, &problem, &[blocks])?;
             loaded.launch(card, "scan_add", Size { blocks, threads }, &problem, &[])?;
         }
-        // All cards count the same.
+        // All GPUs count the same.
         let rows = self.loaded[0].cells.as_ref().expect("it was made").rows(&team.cards[0], parts)?;
         Ok(Counted { depth, pairs: rows.rows.iter().map(|row| row.pairs).sum(), rows })
     }
 
-    /// Sorts each card's share, and gives each card the particles of the leaves around its own.
+    /// Sorts each GPU's share, and gives each GPU the particles of the leaves around its own.
     fn sort(&mut self, team: &Team<C>, scales: &Scales, plan: &Plan) -> Result<(), CudaError> {
         let parts = self.parts;
         let mut grown = vec![None; team.cards.len()];
@@ -221,7 +221,7 @@ impl<T: Number, C: Card> Whole<T, C> {
         self.on(team, scales, plan).iter().try_for_each(|on| on.merge(plan, parts))
     }
 
-    /// The cards of this process with their parts.
+    /// The GPUs of this process with their parts.
     fn on<'a>(&'a self, team: &Team<'a, C>, scales: &Scales, plan: &Plan) -> Vec<On<'a, T, C>> {
         let on = |((card, loaded), part): ((&'a C, &'a Loaded<T, C>), &Part)| {
             let Part { own, around, parents, base, .. } = *part;
@@ -233,8 +233,8 @@ impl<T: Number, C: Card> Whole<T, C> {
     }
 }
 
-/// What each card has for all others.
-fn to_all<C: Card>(team: &Team<C>, part: impl Fn(usize) -> Range<usize>) -> Vec<Transfer> {
+/// The transfers from each GPU to all others.
+fn to_all<C: GpuDevice>(team: &Team<C>, part: impl Fn(usize) -> Range<usize>) -> Vec<Transfer> {
     let of = |from: usize| {
         let part = &part;
         let to = (0..team.all()).filter(move |to| *to != from);
@@ -243,7 +243,7 @@ fn to_all<C: Card>(team: &Team<C>, part: impl Fn(usize) -> Range<usize>) -> Vec<
     (0..team.all()).flat_map(of).collect()
 }
 
-impl<T: Number, C: Card> Loaded<T, C> {
+impl<T: Number, C: GpuDevice> Loaded<T, C> {
     pub(super) fn launch(
         &self,
         card: &C,
@@ -252,12 +252,12 @@ impl<T: Number, C: Card> Loaded<T, C> {
         problem: &Problem,
         numbers: &[u32],
     ) -> Result<(), CudaError> {
-        self.launch_in(Lane::Main, card, name, size, problem, numbers)
+        self.launch_in(Stream::Main, card, name, size, problem, numbers)
     }
 
     pub(super) fn launch_in(
         &self,
-        lane: Lane,
+        lane: Stream,
         card: &C,
         name: &str,
         size: Size,
@@ -270,7 +270,7 @@ impl<T: Number, C: Card> Loaded<T, C> {
         }
     }
 
-    /// Where everything is; units are not known yet, nor the part of the card.
+    /// Where everything is; units are not known yet, nor the part of the GPU.
     pub(super) fn problem(&self, card: &C, parts: Parts) -> Problem {
         let (particles, tables) = (&self.particles, &self.tables);
         let words = (particles.n * size_of::<u32>()) as u64;
@@ -279,11 +279,11 @@ impl<T: Number, C: Card> Loaded<T, C> {
             input: particles.input.each_ref().map(|x| card.place(x)),
             bounds: card.place(&particles.bounds),
             order: card.place(&particles.order),
-            // Sums of P2P and what other cards send come later.
+            // Sums of P2P and what other GPUs send come later.
             cell: near,
             rank: near + words,
             unsettled: near + 2 * words,
-            // One card's share is all there is.
+            // One GPU's share is all there is.
             share: if parts.cards > 1 { out } else { records },
             arrived: near,
             records,
@@ -371,19 +371,19 @@ fn scales<T: Number>(bounds: &Bounds, eps: f64) -> Result<Scales, String> {
     Ok(Scales { map, exponent, eps })
 }
 
-/// The times between stages on a card, each with what had been exchanged with other processes up to it.
-struct Clock<'a, C: Card> {
+/// The times between stages on a GPU, each with what had been exchanged with other processes up to it.
+struct Clock<'a, C: GpuDevice> {
     card: &'a C,
     events: Vec<(C::Event, Exchanged)>,
 }
 
-impl<C: Card> Clock<'_, C> {
+impl<C: GpuDevice> Clock<'_, C> {
     fn tick(&mut self, so_far: Exchanged) -> Result<(), CudaError> {
         self.events.push((self.card.event()?, so_far));
         Ok(())
     }
 
-    /// Notes the seconds of stages and exchanges that took longer here than on other cards, which number `k` is one of.
+    /// Notes the seconds of stages and exchanges that took longer here than on other GPUs, which number `k` is one of.
     fn read(&self, team: &Team<C>, k: usize, run: &mut Run) -> Result<(), CudaError> {
         let exchanging = |first: &Exchanged, second: &Exchanged| team.exchanging(k, first, second);
         let between = |first: &(C::Event, Exchanged), second: &(C::Event, Exchanged)| -> Result<f64, CudaError> {
@@ -394,7 +394,7 @@ impl<C: Card> Clock<'_, C> {
         }
         if let [first, .., last] = &self.events[..] {
             run.total = run.total.max(between(first, last)?);
-            // The exchange of what the cards counted comes behind the last event.
+            // The exchange of what the GPUs counted comes behind the last event.
             run.travelled = run.travelled.max(exchanging(&first.1, &team.so_far())?);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What is written in other languages, and what PG2 has for it.
+//! Constructs of other languages, and their equivalents in PG2.
 
 use hdl::number::exact::{Exact, parse_decimal};
 use hdl::op::MAX_NUMERATOR;

@@ -6,8 +6,8 @@ use super::value::{Typed, Value};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, Word};
+use crate::syntax::foreign;
 use crate::syntax::functions::{self, Rule};
-use crate::syntax::habits;
 use hdl::Format;
 use hdl::number::real::expr::CALLS;
 
@@ -104,7 +104,7 @@ impl<'a> Checker<'a> {
         let (a, b) = self.beside(a, b);
         let whole = self.span(a).to(self.span(b));
         let exponent = self.span(b).of(self.text);
-        match self.short(a).and_then(|base| habits::power(&base, exponent)) {
+        match self.short(a).and_then(|base| foreign::power(&base, exponent)) {
             Some(power) => error.help(format!("write `{power}`")).edit(whole, power),
             None => error.help("write a square as `x * x`, and other powers with `pg_pow(x, n, d)`, which is x^(n/d)"),
         }
@@ -192,7 +192,7 @@ impl<'a> Checker<'a> {
             span,
             "wrong number of arguments",
         );
-        let power = self.short(args[0]).and_then(|base| habits::power(&base, self.span(args[1]).of(self.text)));
+        let power = self.short(args[0]).and_then(|base| foreign::power(&base, self.span(args[1]).of(self.text)));
         self.error(match power {
             Some(power) => error.help(format!("write `{power}`")).edit(span, power),
             None => error.help("write `pg_pow(x, n, d)`, which is x^(n/d)"),
@@ -255,9 +255,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What a constant of mathematics is called elsewhere: its value.
+    /// The value of a mathematical constant that other languages name so.
     pub(super) fn known_constant(name: &str) -> Option<&'static str> {
-        habits::CONSTANTS.iter().find(|(names, _)| names.contains(&name)).map(|c| c.1)
+        foreign::CONSTANTS.iter().find(|(names, _)| names.contains(&name)).map(|c| c.1)
     }
 }
 
@@ -266,10 +266,10 @@ fn is_power(name: &str) -> bool {
     functions::meant(name).is_some_and(|f| matches!(f.rule, Rule::Power(None)))
 }
 
-/// What a call of another language's function is in PG2.
+/// The PG2 equivalent of a call of another language's function.
 fn equivalent(name: &str, args: &[String]) -> Option<String> {
     if let (true, [x, e]) = (is_power(name), args) {
-        return habits::power(x, e);
+        return foreign::power(x, e);
     }
     Some(match (name, args) {
         ("dot" | "dot_product" | "inner", [a, b]) => format!("({a} * {b})"),
@@ -285,7 +285,7 @@ fn equivalent(name: &str, args: &[String]) -> Option<String> {
     })
 }
 
-/// What to do without a function.
+/// Advice on replacing a function that PG2 lacks.
 fn advice(name: &str) -> Option<&'static str> {
     Some(match name {
         "round" | "rint" | "nint" | "nearbyint" | "lround" => {

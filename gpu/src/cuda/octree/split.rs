@@ -1,4 +1,4 @@
-//! Which leaves of the tree are whose, when several cards share them.
+//! The partition of the tree's leaves among several GPUs.
 
 use super::depth::cost;
 use pg2::backend::cuda::p2p::Real;
@@ -18,7 +18,7 @@ impl Span {
     }
 }
 
-/// What a card counted of the leaves of a row along x: the pairs of P2P, and, of all rows before, particles in the low half and
+/// The counts of a GPU for the leaves of a row along x: the pairs of P2P, and, of all rows before, particles in the low half and
 /// blocks of P2P in the high half. The row behind the last has the sums of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -40,12 +40,12 @@ impl Row {
     }
 }
 
-/// What the cards counted of all rows of a tree.
+/// The counts of the GPUs for all rows of a tree.
 #[derive(Clone, Debug)]
 pub struct Rows {
     /// One more than there are.
     pub rows: Vec<Row>,
-    /// With several cards, for each row, and behind the last one, where it begins in the sorted share of each part of the input.
+    /// With several GPUs, for each row, and behind the last one, where it begins in the sorted share of each part of the input.
     starts: Vec<u32>,
     parts: usize,
 }
@@ -71,7 +71,7 @@ impl Rows {
     }
 }
 
-/// The part of a card.
+/// The part of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     pub own: Span,
@@ -94,7 +94,7 @@ pub fn cost_of(rows: &[Row], part: &Part, depth: u32, order: usize, real: Real) 
     cost(pairs as f64, 0, order, real) + cost(0.0, depth, order, real) * of_row.len() as f64 / (rows.len() - 1) as f64
 }
 
-/// Shares out the leaves of a depth among so many cards, at ends of rows: parts that follow each other and cost about the same.
+/// Shares out the leaves of a depth among so many GPUs, at ends of rows: parts that follow each other and cost about the same.
 pub fn split(rows: &[Row], depth: u32, order: usize, real: Real, cards: usize) -> Vec<Part> {
     let (side, count) = (1u32 << depth, rows.len() - 1);
     let of_cells = cost(0.0, depth, order, real) / count as f64;
@@ -102,7 +102,7 @@ pub fn split(rows: &[Row], depth: u32, order: usize, real: Real, cards: usize) -
     let all: f64 = costs.clone().sum();
     let (mut ends, mut so_far) = (Vec::with_capacity(cards), 0.0);
     for (row, cost) in costs.enumerate() {
-        // A row belongs to the card that its middle falls to.
+        // A row belongs to the GPU that its middle falls to.
         while ends.len() + 1 < cards && (so_far + cost / 2.0) * cards as f64 >= all * (ends.len() + 1) as f64 {
             ends.push(row as u32);
         }

@@ -1,11 +1,11 @@
-//! The stages from P2M on, and what cards give each other meanwhile.
+//! The stages from P2M on, and what GPUs give each other meanwhile.
 
-use super::card::{Card, Lane, Size};
+use super::communicator::{Team, Transfer, both};
+use super::gpu_device::{GpuDevice, Size, Stream};
 use super::memory::{Parts, Problem};
-use super::others::{Team, Transfer, both};
 use super::run::Plan;
 use super::split::{Part, Span};
-use super::{Loaded, Whole};
+use super::{GpuFmm, Loaded};
 use crate::cuda::CudaError;
 use crate::cuda::p2p::Number;
 use pg2::backend::cuda::p2p::Real;
@@ -14,12 +14,12 @@ use std::ops::Range;
 /// Blocks of `again`, which go through their work in turn.
 pub const AGAIN_BLOCKS: u32 = 1056;
 
-/// The least level above the leaves whose expansions several cards compute each for its part, and exchange: below it, computing all takes
+/// The least level above the leaves whose expansions several GPUs compute each for its part, and exchange: below it, computing all takes
 /// less time than the copies.
 const SHARED_LEVEL: u32 = 3;
 
-/// A card in one run.
-pub struct On<'a, T: Number, C: Card> {
+/// A GPU in one run.
+pub struct On<'a, T: Number, C: GpuDevice> {
     pub card: &'a C,
     pub loaded: &'a Loaded<T, C>,
     pub problem: Problem,
@@ -27,8 +27,8 @@ pub struct On<'a, T: Number, C: Card> {
 }
 
 impl Plan {
-    /// The particles of each part of the input that a card is given, by their places in the sorted share, and where they stand among
-    /// what other cards send it.
+    /// The particles of each part of the input that a GPU is given, by their places in the sorted share, and where they stand among
+    /// what other GPUs send it.
     fn given(&self, parts: Parts, card: usize) -> impl Iterator<Item = (usize, Range<usize>, usize)> {
         let mut arrived = 0;
         (0..parts.count()).map(move |part| {
@@ -39,7 +39,7 @@ impl Plan {
         })
     }
 
-    /// What cards send each other of their sorted shares.
+    /// The transfers between GPUs of their sorted shares.
     pub fn around(&self, parts: Parts) -> Vec<Transfer> {
         let of = |to: usize| {
             let others = self.given(parts, to).filter(move |(part, ..)| !parts.of(to).contains(part));
@@ -51,7 +51,7 @@ impl Plan {
         (0..parts.cards).flat_map(of).collect()
     }
 
-    /// For each card what it has results of: each part of the input in the places of its sorted share, and where they stand among its
+    /// For each GPU what it has results of: each part of the input in the places of its sorted share, and where they stand among its
     /// results.
     fn results(&self, parts: Parts, card: usize) -> impl Iterator<Item = (usize, Range<usize>, usize)> {
         let mut before = 0;
@@ -62,7 +62,7 @@ impl Plan {
         })
     }
 
-    /// For each card what takes places of sorted shares to those of its results.
+    /// For each GPU what takes places of sorted shares to those of its results.
     pub fn bases(&self, parts: Parts) -> Vec<Vec<u32>> {
         let of = |card: usize| {
             self.results(parts, card).map(|(_, places, at)| (at as u32).wrapping_sub(places.start as u32)).collect()
@@ -70,7 +70,7 @@ impl Plan {
         (0..parts.cards).map(of).collect()
     }
 
-    /// What brings results to the cards that have their part of the input.
+    /// The transfers of results to the GPUs that have their part of the input.
     fn results_back(&self, parts: Parts) -> Vec<Transfer> {
         let of = |from: usize| {
             self.results(parts, from).map(move |(part, places, at)| {
@@ -82,7 +82,7 @@ impl Plan {
     }
 }
 
-impl<T: Number, C: Card> Whole<T, C> {
+impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// All stages from P2M on.
     pub(super) fn stages(
         &self,
@@ -116,10 +116,10 @@ impl<T: Number, C: Card> Whole<T, C> {
             }
         }
         tick()?;
-        // A part of the leaves has few blocks of M2L, of which the last ones leave most of a card idle: P2P is there to fill it. One card
+        // A part of the leaves has few blocks of M2L, of which the last ones leave most of a GPU idle: P2P is there to fill it. One GPU
         // alone has many, and tells the seconds of each stage.
-        let beside = if team.all() > 1 { Lane::Beside } else { Lane::Main };
-        if beside == Lane::Beside {
+        let beside = if team.all() > 1 { Stream::Beside } else { Stream::Main };
+        if beside == Stream::Beside {
             all.iter().try_for_each(|on| on.card.fork())?;
         }
         if depth >= 2 {
@@ -133,7 +133,7 @@ impl<T: Number, C: Card> Whole<T, C> {
             let size = |on: &On<T, C>| Size { blocks: on.part.blocks, threads: shape.threads as u32 };
             all.iter().try_for_each(|on| on.loaded.launch_in(beside, on.card, "p2p", size(on), &on.problem, &[]))
         };
-        if beside == Lane::Beside {
+        if beside == Stream::Beside {
             p2p()?;
         }
         tick()?;
@@ -142,19 +142,19 @@ impl<T: Number, C: Card> Whole<T, C> {
             all.iter().try_for_each(|on| on.launch("l2l", size(on), &[level]))
         };
         match beside {
-            Lane::Main => {
+            Stream::Main => {
                 (2..depth).try_for_each(l2l)?;
                 tick()?;
                 p2p()?;
             }
             // Blocks of L2L wait behind those of P2P, whose seconds they are in.
-            Lane::Beside => {
+            Stream::Beside => {
                 tick()?;
                 (2..depth).try_for_each(l2l)?;
                 all.iter().try_for_each(|on| on.card.join())?;
             }
         }
-        // In f32, the coordinates of close pairs may be in the shares of cards whose memory is not read.
+        // In f32, the coordinates of close pairs may be in the shares of GPUs whose memory is not read.
         let are_apart = all.iter().any(|on| on.problem.peers == 0);
         let close = match T::REAL == Real::F32 && team.all() > 1 && are_apart {
             true => self.ask(team, all)?,
@@ -171,7 +171,7 @@ impl<T: Number, C: Card> Whole<T, C> {
         tick()
     }
 
-    /// Gives every card the multipole expansions that the others have of the cells of a level, as far as it wants them.
+    /// Gives every GPU the multipole expansions that the others have of the cells of a level, as far as it wants them.
     fn exchange_expansions(
         &self,
         team: &Team<C>,
@@ -197,7 +197,7 @@ impl<T: Number, C: Card> Whole<T, C> {
         team.transfer(&m, &m, &copies)
     }
 
-    /// Gives every card what all have for its share of the input.
+    /// Gives every GPU what all have for its share of the input.
     fn exchange_results(&self, team: &Team<C>, all: &[On<T, C>], plan: &Plan) -> Result<(), CudaError> {
         if team.all() == 1 {
             return Ok(());
@@ -209,9 +209,9 @@ impl<T: Number, C: Card> Whole<T, C> {
     }
 }
 
-/// The leaves whose expansions each card needs of the others: those in the lists of its own leaves and those below their parents; all of
-/// them where each card computes M2M of all cells. The cards of one of several processes are given the same, which is sent once.
-fn wanted<C: Card>(team: &Team<C>, leaves: &[Span], depth: u32) -> Vec<Span> {
+/// The leaves whose expansions each GPU needs of the others: those in the lists of its own leaves and those below their parents; all of
+/// them where each GPU computes M2M of all cells. The GPUs of one of several processes are given the same, which is sent once.
+fn wanted<C: GpuDevice>(team: &Team<C>, leaves: &[Span], depth: u32) -> Vec<Span> {
     let (side, count) = (1u32 << depth, 1u32 << (3 * depth));
     // Cells in a list are up to 3 away along each axis.
     let reach = 3 * (side * side + side + 1);
@@ -238,7 +238,7 @@ fn apart(spans: &[Span]) -> Vec<Span> {
     spans.iter().map(rest).collect()
 }
 
-impl<T: Number, C: Card> On<'_, T, C> {
+impl<T: Number, C: GpuDevice> On<'_, T, C> {
     pub fn launch(&self, name: &str, size: Size, numbers: &[u32]) -> Result<(), CudaError> {
         self.loaded.launch(self.card, name, size, &self.problem, numbers)
     }

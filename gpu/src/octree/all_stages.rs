@@ -7,15 +7,15 @@ mod tests;
 use super::Gpu;
 use crate::cuda::CudaError;
 use crate::cuda::device::Device;
+use crate::cuda::octree::communicator::{Communicator, SingleProcess, Team, numbers};
+use crate::cuda::octree::gpu_device::GpuDevice;
+use crate::cuda::octree::{DEEPEST, GpuFmm, MOST_ORDER, NEAR2, Run, STAGES, Units, best_leaf};
 use crate::cuda::p2p::Number;
-use crate::cuda::whole::card::Card;
-use crate::cuda::whole::others::{Alone, Others, Team, numbers};
-use crate::cuda::whole::{DEEPEST, MOST_ORDER, NEAR2, Run, STAGES, Units, Whole, best_leaf};
 use fmm::data::particles::Field;
 use fmm::data::problem::Geometry;
 use fmm::direct::error::{self, Errors};
 use fmm::expansion::basis::Basis;
-use fmm::octree::stats::{OnCard, Pairs, PerKernel, Seconds, Stats};
+use fmm::octree::stats::{OnGpu, Pairs, PerKernel, Seconds, Stats};
 use fmm::octree::{FmmError, FmmOptions, Precision, Solutions, options};
 use fmm::tree::lists::near2;
 use pg2::backend::cuda::p2p::Real;
@@ -26,17 +26,17 @@ use std::cell::RefCell;
 use std::time::Instant;
 pub use task::{Found, Part, Task, Timed};
 
-/// What is on the cards for an order and a precision.
+/// The data on the GPUs for an order and a precision.
 pub(super) enum Ready {
-    F32(usize, Whole<f32>),
-    F64(usize, Whole<f64>),
+    F32(usize, GpuFmm<f32>),
+    F64(usize, GpuFmm<f64>),
 }
 
-/// What a whole run gives, or why the problem is one for P2P on the card beside the CPU.
+/// The results of a whole run, or why the problem is one for P2P on the GPU beside the CPU.
 pub type Answer = Result<Solutions, String>;
 
 impl Gpu {
-    /// Why the card does not run all stages with these options.
+    /// Why the GPU does not run all stages with these options.
     pub fn refuses(&self, options: &FmmOptions) -> Option<String> {
         let why = match () {
             _ if self.units.gradient.is_none() => "the P2P kernel gives no gradient",
@@ -51,7 +51,7 @@ impl Gpu {
         Some(why.into())
     }
 
-    /// The leaf size that costs least for uniform particles if the card runs all stages.
+    /// The leaf size that costs least for uniform particles if the GPU runs all stages.
     pub fn whole_leaf(n: usize, options: &FmmOptions) -> usize {
         best_leaf(n, options.order, real(options.precision))
     }
@@ -71,8 +71,8 @@ impl Gpu {
         }
         let count = self.cards.len();
         let task = Task { name: self.name, geometry, sets, options, leaf: Some(leaf) };
-        match self.among(&Alone, count, &task) {
-            // P2P alone takes less room.
+        match self.among(&SingleProcess, count, &task) {
+            // P2P alone takes less memory.
             Err(CudaError::TooLarge(why)) => {
                 self.forget();
                 Ok(Err(why))
@@ -81,8 +81,8 @@ impl Gpu {
         }
     }
 
-    /// The same with other processes, each with its part of the task and as many cards: results of this one's share of the particles.
-    pub fn among(&mut self, others: &dyn Others, cards: usize, task: &Task) -> Result<Part, CudaError> {
+    /// The same with other processes, each with its part of the task and as many GPUs: results of this one's share of the particles.
+    pub fn among(&mut self, others: &dyn Communicator, cards: usize, task: &Task) -> Result<Part, CudaError> {
         let own = [Some(task.geometry.sources), task.geometry.targets].into_iter().flatten();
         let own: u64 = own.map(|columns| columns[0].len() as u64).sum();
         let n = numbers(others, &[own])?.iter().map(|one| one[0] as usize).sum();
@@ -93,18 +93,18 @@ impl Gpu {
         Ok(found.map(|found| Found { kernels, linked, ..found }))
     }
 
-    /// Works with so many of the cards and those of other processes, for `n` particles in all. Also the seconds until kernels were there, and
-    /// then until cards of processes could read each other's memory.
+    /// Works with so many of the GPUs and those of other processes, for `n` particles in all. Also the seconds until kernels were there,
+    /// and then until GPUs of processes could read each other's memory.
     fn connected<R>(
         &mut self,
-        others: &dyn Others,
+        others: &dyn Communicator,
         cards: usize,
         n: usize,
         options: &FmmOptions,
         work: impl FnOnce(&Team<Device>, &mut Ready) -> Result<R, CudaError>,
     ) -> Result<(R, [f64; 2]), CudaError> {
         let Gpu { cards: all, kernel, units, whole, links, .. } = self;
-        // With other processes there may be fewer cards than before.
+        // With other processes there may be fewer GPUs than before.
         let team = Team::among(&all[..cards], others, links);
         let start = Instant::now();
         prepare(whole, all, kernel, units, options)?;
@@ -112,25 +112,25 @@ impl Gpu {
         // Not beside that: the driver does one after the other, and both take longer.
         let (start, waited) = (Instant::now(), others.waited());
         let size = if options.precision == Precision::F32 { size_of::<f32>() } else { size_of::<f64>() };
-        // A card has at most about its share for others.
+        // A GPU has at most about its share for others.
         team.connect(n.div_ceil(team.all()) * 4 * size)?;
         let linked = start.elapsed().as_secs_f64() - (others.waited() - waited);
         let done = work(&team, whole.as_mut().expect("it was made"))?;
         Ok((done, [kernels, linked]))
     }
 
-    /// Gives back what [`Gpu::whole`] has on the cards.
+    /// Gives back what [`Gpu::whole`] has on the GPUs.
     pub fn forget(&mut self) {
         self.settle();
         self.whole = None;
     }
 
-    /// Waits for the cards. If one fails here, it does nothing more.
+    /// Waits for the GPUs. If one fails here, it does nothing more.
     fn settle(&self) {
         self.cards.iter().for_each(|card| card.finish().unwrap_or(()));
     }
 
-    /// Gives back what links the cards with those of other processes. `meet` waits until all processes have come there: none reads what
+    /// Gives back what links the GPUs with those of other processes. `meet` waits until all processes have come there: none reads what
     /// another one gives back.
     pub fn unlink<E>(&mut self, meet: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         self.settle();
@@ -140,8 +140,8 @@ impl Gpu {
         Ok(())
     }
 
-    /// The same where a process has failed: others may still read here, and a card may wait for a mark that never comes. The driver gives all
-    /// of it back when the process ends.
+    /// The same where a process has failed: others may still read here, and a GPU may wait for a mark that never comes. The driver gives
+    /// all of it back when the process ends.
     pub fn abandon_links(&mut self) {
         std::mem::forget(self.links.take());
     }
@@ -150,7 +150,8 @@ impl Gpu {
         self.name
     }
 
-    /// The same for `n` particles that are made on the cards (uniform in the unit cube, charges in [0, 1)), each its share: errors against direct sums there at `samples` targets, for each of `repeat` runs what it did.
+    /// The same for `n` particles that are made on the GPUs (uniform in the unit cube, charges in [0, 1)), each its share: errors against
+    /// direct sums there at `samples` targets, for each of `repeat` runs what it did.
     pub fn made(
         &mut self,
         n: usize,
@@ -178,11 +179,11 @@ impl Gpu {
         }
     }
 
-    /// Runs of `n` such particles that the cards of all processes share, each process with so many cards; a first one, which makes room, is
-    /// left out.
+    /// Runs of `n` such particles that the GPUs of all processes share, each process with so many GPUs; a first one, which allocates
+    /// memory, is left out.
     pub fn timed(
         &mut self,
-        others: &dyn Others,
+        others: &dyn Communicator,
         cards: usize,
         n: usize,
         options: &FmmOptions,
@@ -197,11 +198,11 @@ impl Gpu {
         Ok(timed?.0)
     }
 
-    /// Gives back the room on the cards, which is free once the cards have done what was asked for before.
+    /// Frees the memory on the GPUs, which is free once the GPUs have done what was asked for before.
     pub fn clear(&mut self) -> Result<(), FmmError> {
         self.forget();
         self.bound = None;
-        Ok(self.cards.iter().try_for_each(Card::finish).map_err(BackendError::from)?)
+        Ok(self.cards.iter().try_for_each(GpuDevice::finish).map_err(BackendError::from)?)
     }
 }
 
@@ -226,8 +227,8 @@ fn prepare(
     let P2p { units, length, .. } = units;
     let units = Units { potential: units.potential, gradient: units.gradient, length: *length };
     *there = Some(match precision {
-        Precision::F32 => Ready::F32(order, Whole::new(cards, kernel, order, units)?),
-        Precision::F64 => Ready::F64(order, Whole::new(cards, kernel, order, units)?),
+        Precision::F32 => Ready::F32(order, GpuFmm::new(cards, kernel, order, units)?),
+        Precision::F64 => Ready::F64(order, GpuFmm::new(cards, kernel, order, units)?),
     });
     Ok(())
 }
@@ -236,7 +237,7 @@ fn real(precision: Precision) -> Real {
     if precision == Precision::F32 { Real::F32 } else { Real::F64 }
 }
 
-/// Runs with particles made on the cards, all with the same bits.
+/// Runs with particles made on the GPUs, all with the same bits.
 pub struct Made {
     pub runs: Vec<Stats>,
     pub errors: Errors,
@@ -245,29 +246,29 @@ pub struct Made {
 }
 
 impl Task<'_> {
-    fn made<T: Number, C: Card>(
+    fn made<T: Number, C: GpuDevice>(
         &self,
         team: &Team<C>,
-        whole: &mut Whole<T, C>,
+        whole: &mut GpuFmm<T, C>,
         n: usize,
         samples: usize,
         repeat: u32,
     ) -> Result<Result<Made, String>, CudaError> {
         let leaf = self.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, self.options));
         let targets: Vec<usize> = (0..samples.min(n)).map(|k| (2 * k + 1) * n / (2 * samples.min(n))).collect();
-        let fetch = |run: &Run, whole: &Whole<T, C>| Ok(field(run, &whole.fetch_some(team, &targets)?));
+        let fetch = |run: &Run, whole: &GpuFmm<T, C>| Ok(field(run, &whole.fetch_some(team, &targets)?));
         let (runs, field) = match self.repeated(team, whole, (n, leaf, repeat), fetch)? {
             Ok(found) => found,
             Err(why) => return Ok(Err(why)),
         };
         let stats = |(run, _): &(Run, f64)| {
-            let on_card = Some(OnCard { computed: run.total, ..OnCard::default() });
+            let on_card = Some(OnGpu { computed: run.total, ..OnGpu::default() });
             Stats { n, leaf, on_card, ..self.stats(run) }
         };
         let runs = runs.iter().map(stats).collect();
         let right = whole.direct(team, &targets)?;
         let places: Vec<usize> = (0..targets.len()).collect();
-        // Cards make their particles in the unit cube.
+        // GPUs make their particles in the unit cube.
         Ok(Ok(Made { runs, errors: error::compare(&field, &places, &right, 1.0), field }))
     }
 
@@ -321,7 +322,7 @@ fn m2l_pairs(depth: u32) -> u64 {
     (2..=depth.min(DEEPEST)).map(|level| 64 * near(level - 1) - near(level)).sum()
 }
 
-/// What brings potential and gradient from boxes to the user's units.
+/// The factors of potential and gradient from boxes to the user's units.
 fn factors(run: &Run) -> [f64; 4] {
     [0, 1, 2, 3].map(|a| {
         let (unit, power) = run.map.wide(a, 1.0);

@@ -1,19 +1,19 @@
-//! The whole FMM of 1/r on one or more cards: tree, all translations and P2P, for particles that are sources and targets.
+//! The whole FMM of 1/r on one or more GPUs: tree, all translations and P2P, for particles that are sources and targets.
 //!
 //! The tree has one depth for all particles, and no list: which cells meet follows from their coordinates. So it is for
 //! particles that fill their box more or less evenly. A run finds out, counts particles and pairs first, tries deeper trees, and
 //! leaves other problems to the caller ([`Outcome::Unfit`]). Lengths and charges are those of a tree's [`BoxMap`] and charges.
 //!
-//! Every sum of floats has one order, so that a run gives the same bits each time, on any number of cards. Some of the cards may be
+//! Every sum of floats has one order, so that a run gives the same bits each time, on any number of GPUs. Some of the GPUs may be
 //! those of other processes ([`others`]).
 
 mod ask;
-pub mod card;
+pub mod communicator;
 mod depth;
+pub mod gpu_device;
 pub mod links;
 mod made;
 mod memory;
-pub mod others;
 mod run;
 mod split;
 mod stages;
@@ -25,12 +25,12 @@ pub mod on_host;
 use super::CudaError;
 use super::device::Device;
 use super::p2p::Number;
-use card::Card;
+use communicator::{Team, bytes_of};
 use fmm::expansion::solid::dense::Dense;
 use fmm::parallel::prelude::*;
 use fmm::tree::boxmap::BoxMap;
+use gpu_device::GpuDevice;
 use memory::{Cells, Particles, Parts, Problem, Tables};
-use others::{Team, bytes_of};
 use pg2::backend::cuda::p2p::{Real, Unfit};
 use pg2::graph::Graph;
 use std::collections::HashMap;
@@ -39,8 +39,8 @@ use std::ops::Range;
 use text::Shape;
 
 pub use depth::{DEEPEST, best_leaf, depth_for};
-pub use memory::{MOST_CARDS, Status};
-pub use text::{Shape as WholeShape, text as text_of};
+pub use memory::{MOST_GPUS, Status};
+pub use text::{Shape as FmmShape, text as text_of};
 
 /// Two cells of one level at integer offset d are near if d.d is below this.
 pub const NEAR2: u64 = 4;
@@ -48,7 +48,7 @@ pub const NEAR2: u64 = 4;
 /// The highest order.
 pub const MOST_ORDER: usize = 10;
 
-/// What P2P gives for 1/r: of the potential and of the gradient, with lengths in boxes, and the coordinates of a box.
+/// The units of P2P for 1/r: of the potential and of the gradient, with lengths in boxes, and the coordinates of a box.
 #[derive(Clone, Copy, Debug)]
 pub struct Units {
     pub potential: f64,
@@ -56,11 +56,11 @@ pub struct Units {
     pub length: f64,
 }
 
-/// The stages in the order in which they run. With several cards, sort has the exchange of particles too, P2M and M2M those of expansions, and
-/// L2P that of results; P2P begins beside M2L and has the seconds from its end on, and L2L beside it has none.
+/// The stages in the order in which they run. With several GPUs, sort has the exchange of particles too, P2M and M2M those of expansions,
+/// and L2P that of results; P2P begins beside M2L and has the seconds from its end on, and L2L beside it has none.
 pub const STAGES: [&str; 8] = ["box", "sort", "P2M", "M2M", "M2L", "L2L", "P2P", "L2P"];
 
-/// What one run did. Results stay on the cards.
+/// The outcome of one run. Results stay on the GPUs.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub map: BoxMap,
@@ -70,12 +70,12 @@ pub struct Run {
     /// Pairs of P2P, each target's own place included.
     pub pairs: u64,
     pub status: Status,
-    /// Seconds of each of [`STAGES`] on the card of this process that took longest, of all from the first kernel to the last, and of
+    /// Seconds of each of [`STAGES`] on the GPU of this process that took longest, of all from the first kernel to the last, and of
     /// exchanges with other processes, which are in no stage.
     pub seconds: [f64; STAGES.len()],
     pub total: f64,
     pub travelled: f64,
-    /// What the leaves of this process's cards cost by the model, in seconds, and how many targets they have.
+    /// The cost of the leaves of this process's GPUs by the model, in seconds, and how many targets they have.
     pub work: f64,
     pub targets: u64,
 }
@@ -114,18 +114,18 @@ const KERNELS: [&str; 22] = [
     "direct",
 ];
 
-/// What `again` needs besides in f32, where a card has f64 coordinates of its share alone.
+/// Further kernels of `again` in f32, where a GPU has f64 coordinates of its share alone.
 const KERNELS_F32: [&str; 3] = ["ask_nothing", "ask", "answer"];
 
-/// Kernels, tables and particles on cards, which every method is given in the same order.
-pub struct Whole<T: Number, C: Card = Device> {
+/// Kernels, tables and particles on GPUs, which every method is given in the same order.
+pub struct GpuFmm<T: Number, C: GpuDevice = Device> {
     shape: Shape,
     order: usize,
     units: Units,
-    /// Particles of all cards, and the parts that they are shared out in.
+    /// Particles of all GPUs, and the parts that they are shared out in.
     n: usize,
     parts: Parts,
-    /// Whether each card reads the memory of all others of this process.
+    /// Whether each GPU reads the memory of all others of this process.
     is_linked: bool,
     loaded: Vec<Loaded<T, C>>,
 }
@@ -142,25 +142,25 @@ pub struct Amounts {
 }
 
 impl Amounts {
-    /// So many, which one process has, and which are sources and targets.
+    /// The amounts of one process with `n` particles that are sources and targets.
     pub fn of(n: usize) -> Amounts {
         Amounts { all: n, sources: n, targets: None }
     }
 }
 
-/// What there is on a card.
-struct Loaded<T: Number, C: Card> {
+/// The data on a GPU.
+struct Loaded<T: Number, C: GpuDevice> {
     kernels: HashMap<&'static str, C::Kernel>,
     tables: Tables<T, C>,
     particles: Particles<T, C>,
     cells: Option<Cells<T, C>>,
-    /// The card's part of the process's sources, and of its targets if they are no sources.
+    /// The GPU's part of the process's sources, and of its targets if they are no sources.
     share: [Range<usize>; 2],
     /// Where all of this is.
     places: Problem,
 }
 
-impl<T: Number, C: Card> Loaded<T, C> {
+impl<T: Number, C: GpuDevice> Loaded<T, C> {
     fn new(card: &C, text: &str, dense: &Dense, shape: &Shape) -> Result<Loaded<T, C>, CudaError> {
         let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
         let names = KERNELS.iter().chain(of_f32);
@@ -183,9 +183,9 @@ impl<T: Number, C: Card> Loaded<T, C> {
     }
 }
 
-impl<T: Number, C: Card> Whole<T, C> {
+impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// Compiles the kernels for a P2P kernel that is 1/r, and sends the tables of an order.
-    pub fn new(cards: &[C], graph: &Graph, order: usize, units: Units) -> Result<Whole<T, C>, CudaError> {
+    pub fn new(cards: &[C], graph: &Graph, order: usize, units: Units) -> Result<GpuFmm<T, C>, CudaError> {
         let (dense, shape) = (Dense::new(order, NEAR2), Shape::new(order, T::REAL));
         let text = text_of::<T>(graph, &dense, &shape).map_err(|Unfit(why)| CudaError::Failed(why))?;
         let loaded = cards.iter().map(|card| Loaded::new(card, &text, &dense, &shape)).collect::<Result<_, _>>()?;
@@ -195,10 +195,10 @@ impl<T: Number, C: Card> Whole<T, C> {
                 is_linked &= card.reads(other)?;
             }
         }
-        Ok(Whole { shape, order, units, n: 0, parts: Parts { cards: 1, kinds: 1 }, is_linked, loaded })
+        Ok(GpuFmm { shape, order, units, n: 0, parts: Parts { cards: 1, kinds: 1 }, is_linked, loaded })
     }
 
-    /// Room for particles, which the cards of this process share evenly. If each card's share is as before, it keeps what it has.
+    /// Memory for particles, which the GPUs of this process share evenly. If each GPU's share is as before, it keeps what it has.
     pub fn make_room(&mut self, team: &Team<C>, amounts: &Amounts) -> Result<(), CudaError> {
         let Amounts { all, sources, targets } = *amounts;
         let kinds = if team.all() > 1 && targets.is_some() { 2 } else { 1 };
@@ -214,10 +214,10 @@ impl<T: Number, C: Card> Whole<T, C> {
                 // The old ones go first.
                 (loaded.cells, loaded.particles) = (None, Particles::new(card, 0, 0)?);
                 let bytes = n as u64 * (Particles::<T, C>::INPUT_BYTES + Particles::<T, C>::BYTES);
-                card.check_room(bytes, "this FMM")?;
-                // Of several cards each usually has more particles around its leaves than in its share. To make room for them later costs
-                // more, and where memory is ample, some more of it does not matter.
-                let is_ample = parts.cards > 1 && card.check_room(3 * bytes, "this FMM").is_ok();
+                card.check_capacity(bytes, "this FMM")?;
+                // Of several GPUs each usually has more particles around its leaves than in its share. To allocate memory for them later
+                // costs more, and where memory is ample, some more of it does not matter.
+                let is_ample = parts.cards > 1 && card.check_capacity(3 * bytes, "this FMM").is_ok();
                 loaded.particles = Particles::new(card, n, if is_ample { n + n / 4 } else { n })?;
             }
             let places = &mut loaded.places;
@@ -232,7 +232,7 @@ impl<T: Number, C: Card> Whole<T, C> {
         if parts.cards > 1 && team.is_alone() && self.is_linked { self.introduce(team) } else { Ok(()) }
     }
 
-    /// Tells each card where the others have their shares.
+    /// Tells each GPU where the others have their shares.
     fn introduce(&mut self, team: &Team<C>) -> Result<(), CudaError> {
         let of = |(card, loaded): (&C, &Loaded<T, C>)| {
             let [x, y, z, q] = loaded.particles.input.each_ref().map(|column| card.place(column));
@@ -279,18 +279,18 @@ impl<T: Number, C: Card> Whole<T, C> {
                 spread(piece, &factors, columns.each_mut().map(|column| &mut column[at / 4..][..piece.len() / 4]));
             })
         })?;
-        // SAFETY: the shares of all cards, and so the pieces, are all n places.
+        // SAFETY: the shares of all GPUs, and so the pieces, are all n places.
         columns.iter_mut().for_each(|column| unsafe { column.set_len(n) });
         Ok(columns)
     }
 
-    /// Where a card has the results of its share after a run.
+    /// Where a GPU has the results of its share after a run.
     fn results<'a>(&self, loaded: &'a Loaded<T, C>) -> &'a C::Memory<T> {
         if self.parts.cards > 1 { &loaded.particles.near } else { &loaded.particles.out }
     }
 }
 
-/// What a card has of so many particles that cards share evenly.
+/// The share of a GPU where GPUs share so many particles evenly.
 fn share_of(n: usize, cards: usize, card: usize) -> Range<usize> {
     n * card / cards..n * (card + 1) / cards
 }
@@ -319,7 +319,7 @@ fn spread<T: Number>(values: &[T], factors: &[f64; 4], columns: Unwritten) {
     });
 }
 
-/// Does something for every card, each on a thread.
+/// Does something for every GPU, each on a thread.
 fn at_once<I: Send>(
     mut all: impl ExactSizeIterator<Item = I>,
     work: impl Fn(I) -> Result<(), CudaError> + Sync,

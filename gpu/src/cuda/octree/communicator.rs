@@ -1,8 +1,8 @@
-//! The cards of a run, when some of them belong to other processes: what processes send each other, through the host's memory where their cards
-//! do not read each other's ([`super::links`]).
+//! The GPUs of a run, when some of them belong to other processes: what processes send each other, through the host's memory where their
+//! GPUs do not read each other's ([`super::links`]).
 
 use super::at_once;
-use super::card::{Card, From, Plain};
+use super::gpu_device::{From, GpuDevice, Plain};
 use super::links::Links;
 use crate::cuda::CudaError;
 use crate::cuda::staging;
@@ -12,9 +12,9 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::time::Instant;
 
-/// The processes that share a run, each with as many cards as the others: the first one has the first cards, and so on. All do the
+/// The processes that share a run, each with as many GPUs as the others: the first one has the first GPUs, and so on. All do the
 /// same in the same order, so that each exchange of one is met by those of all others.
-pub trait Others {
+pub trait Communicator {
     /// The number of this process.
     fn number(&self) -> usize;
 
@@ -25,7 +25,7 @@ pub trait Others {
     /// get its failure.
     fn exchange(&self, out: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, CudaError>;
 
-    /// Waits until all processes have come here, or has the failure of one. Cards may be at work meanwhile, so that it counts as no waiting.
+    /// Waits until all processes have come here, or has the failure of one. GPUs may be at work meanwhile, so that it counts as no waiting.
     fn meet(&self) -> Result<(), CudaError>;
 
     /// Seconds up to now in which this process waited for slower ones.
@@ -47,16 +47,16 @@ pub trait Others {
 }
 
 /// Some numbers of each process, in the order of processes, this one among them.
-pub fn numbers<N: Raw>(others: &dyn Others, own: &[N]) -> Result<Vec<Vec<N>>, CudaError> {
+pub fn numbers<N: Raw>(others: &dyn Communicator, own: &[N]) -> Result<Vec<Vec<N>>, CudaError> {
     let found = others.gather(bytes_of(own).to_vec())?;
     let of = |(process, bytes): (usize, Vec<u8>)| if process == others.number() { own.to_vec() } else { of(&bytes) };
     Ok(found.into_iter().enumerate().map(of).collect())
 }
 
-/// One process, with all cards.
-pub struct Alone;
+/// One process, with all GPUs.
+pub struct SingleProcess;
 
-impl Others for Alone {
+impl Communicator for SingleProcess {
     fn number(&self) -> usize {
         0
     }
@@ -116,47 +116,47 @@ pub fn of<N: Raw>(bytes: &[u8]) -> Vec<N> {
     numbers
 }
 
-/// The cards of a run: those of this process, and what is known of others.
-pub struct Team<'a, C: Card> {
+/// The GPUs of a run: those of this process, and what is known of others.
+pub struct Team<'a, C: GpuDevice> {
     pub cards: &'a [C],
-    pub others: &'a dyn Others,
-    /// How cards of processes read each other's memory, where they do.
+    pub others: &'a dyn Communicator,
+    /// How GPUs of processes read each other's memory, where they do.
     pub(super) links: Option<&'a RefCell<Links<C>>>,
-    /// Seconds in which this process's cards waited for exchanges with other ones.
+    /// Seconds in which this process's GPUs waited for exchanges with other ones.
     travelled: Cell<f64>,
-    /// Between which events each card was in exchanges that hosts do not wait for.
+    /// Between which events each GPU was in exchanges that hosts do not wait for.
     spans: RefCell<Vec<Vec<Span<C>>>>,
 }
 
-type Span<C> = (<C as Card>::Event, <C as Card>::Event);
+type Span<C> = (<C as GpuDevice>::Event, <C as GpuDevice>::Event);
 
-/// What had been exchanged at a point in time: seconds of the hosts, and how many exchanges of the cards.
+/// The exchanges up to a point in time: seconds of the hosts, and how many exchanges of the GPUs.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchanged {
     seconds: f64,
     spans: usize,
 }
 
-impl<'a, C: Card> Team<'a, C> {
+impl<'a, C: GpuDevice> Team<'a, C> {
     pub fn alone(cards: &'a [C]) -> Team<'a, C> {
-        Team { cards, others: &Alone, links: None, travelled: Cell::new(0.0), spans: RefCell::default() }
+        Team { cards, others: &SingleProcess, links: None, travelled: Cell::new(0.0), spans: RefCell::default() }
     }
 
-    pub fn among(cards: &'a [C], others: &'a dyn Others, links: &'a RefCell<Links<C>>) -> Team<'a, C> {
+    pub fn among(cards: &'a [C], others: &'a dyn Communicator, links: &'a RefCell<Links<C>>) -> Team<'a, C> {
         Team { others, links: Some(links), ..Team::alone(cards) }
     }
 
-    /// How many cards there are in all processes.
+    /// How many GPUs there are in all processes.
     pub fn all(&self) -> usize {
         self.cards.len() * self.others.count()
     }
 
-    /// The numbers of a process's cards.
+    /// The numbers of a process's GPUs.
     pub fn numbers(&self, process: usize) -> Range<usize> {
         process * self.cards.len()..(process + 1) * self.cards.len()
     }
 
-    /// The numbers of this process's cards.
+    /// The numbers of this process's GPUs.
     pub fn own(&self) -> Range<usize> {
         self.numbers(self.others.number())
     }
@@ -170,27 +170,27 @@ impl<'a, C: Card> Team<'a, C> {
         (0..self.others.count()).filter(|process| *process != self.others.number())
     }
 
-    /// What has been exchanged up to now.
+    /// The exchanges up to now.
     pub fn so_far(&self) -> Exchanged {
         Exchanged { seconds: self.travelled.get(), spans: self.spans.borrow().len() }
     }
 
-    /// The seconds that an own card was in exchanges with cards of other processes between two points in time, once it has done all that it was
-    /// asked for.
+    /// The seconds that an own GPU was in exchanges with GPUs of other processes between two points in time, once it has done all that it
+    /// was asked for.
     pub fn exchanging(&self, card: usize, from: &Exchanged, to: &Exchanged) -> Result<f64, CudaError> {
         let spans = self.spans.borrow();
         let of_card = spans[from.spans..to.spans].iter().map(|all| C::seconds(&all[card].0, &all[card].1));
         Ok(to.seconds - from.seconds + of_card.sum::<Result<f64, CudaError>>()?)
     }
 
-    /// Notes an exchange of the cards, which began at these events and ends with what they have been asked for.
+    /// Notes an exchange of the GPUs, which began at these events and ends with what they have been asked for.
     pub(super) fn exchanged(&self, before: Vec<C::Event>) -> Result<(), CudaError> {
         let ends = self.cards.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
         self.spans.borrow_mut().push(before.into_iter().zip(ends).collect());
         Ok(())
     }
 
-    /// Does what is done with other processes, once the own cards have done what was asked for before.
+    /// Does what is done with other processes, once the own GPUs have done what was asked for before.
     pub fn travel<R>(&self, work: impl FnOnce() -> Result<R, CudaError>) -> Result<R, CudaError> {
         self.cards.iter().try_for_each(C::finish)?;
         let start = Instant::now();
@@ -199,8 +199,8 @@ impl<'a, C: Card> Team<'a, C> {
         done
     }
 
-    /// Copies from memory of cards to memory of cards, of all processes, which name the same copies in the same order. What is asked of a
-    /// card later waits until all own cards have what they were to have of it.
+    /// Copies from memory of GPUs to memory of GPUs, of all processes, which name the same copies in the same order. What is asked of a
+    /// GPU later waits until all own GPUs have what they were to have of it.
     pub fn transfer<N: Raw>(
         &self,
         from: &[&C::Memory<N>],
@@ -220,7 +220,7 @@ impl<'a, C: Card> Team<'a, C> {
         self.meet()
     }
 
-    /// Lets each own card wait for what the others have been asked for so far.
+    /// Lets each own GPU wait for what the others have been asked for so far.
     fn meet(&self) -> Result<(), CudaError> {
         if self.cards.len() == 1 {
             return Ok(());
@@ -232,8 +232,8 @@ impl<'a, C: Card> Team<'a, C> {
         Ok(())
     }
 
-    /// The copies between cards of different processes that `is_wanted` names, by way of the hosts. What several cards of a process have of one
-    /// card is sent once.
+    /// The copies between GPUs of different processes that `is_wanted` names, by way of the hosts. What several GPUs of a process have of
+    /// one GPU is sent once.
     pub(super) fn transfer_by_hosts<N: Raw>(
         &self,
         from: &[&C::Memory<N>],
@@ -284,7 +284,7 @@ impl<'a, C: Card> Team<'a, C> {
     }
 }
 
-/// Numbers that go from a part of a card's memory to a place in another's, or in its own.
+/// Numbers that go from a part of a GPU's memory to a place in another's, or in its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transfer {
     pub from: usize,
@@ -299,10 +299,10 @@ impl Transfer {
     }
 }
 
-/// A part of a card's memory.
+/// A part of a GPU's memory.
 type Piece = (usize, Range<usize>);
 
-/// What is sent for some copies: each piece once, and where it begins.
+/// The message for some copies: each piece once, and where it begins.
 pub(super) struct Message {
     pub pieces: Vec<Piece>,
     pub starts: HashMap<Piece, usize>,
@@ -324,14 +324,14 @@ impl Message {
     }
 }
 
-/// What two stretches have in common; if they have nothing, an empty stretch.
+/// The intersection of two stretches; if they have nothing in common, an empty stretch.
 pub fn both(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
     let start = a.start.max(b.start);
     start..a.end.min(b.end).max(start)
 }
 
-/// Puts the bytes of parts of cards' memory behind others.
-pub fn append<'a, C: Card + 'a, N: Raw>(
+/// Puts the bytes of parts of GPUs' memory behind others.
+pub fn append<'a, C: GpuDevice + 'a, N: Raw>(
     bytes: &mut Vec<u8>,
     parts: impl Iterator<Item = (&'a C, &'a C::Memory<N>, Range<usize>)>,
 ) -> Result<(), CudaError>

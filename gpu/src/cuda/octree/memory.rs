@@ -1,7 +1,7 @@
-//! What there is on the card, and the structs that its kernels read.
+//! The data on the GPU, and the structs that its kernels read.
 
-use super::card::{Card, Plain};
-use super::others::Raw;
+use super::communicator::Raw;
+use super::gpu_device::{GpuDevice, Plain};
 use super::split::{Rows, Span};
 use super::text::Shape;
 use crate::cuda::CudaError;
@@ -10,13 +10,13 @@ use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 use fmm::expansion::solid::dense::Dense;
 use std::ops::Range;
 
-/// Cards at most: each takes a step for every particle that is merged, and has the counts of all.
-pub const MOST_CARDS: usize = 64;
+/// GPUs at most: each takes a step for every particle that is merged, and has the counts of all.
+pub const MOST_GPUS: usize = 64;
 
 /// Blocks of `bounds`.
 pub const BOUNDS_BLOCKS: u32 = 264;
 
-/// What cards counted while they computed.
+/// Counts that GPUs make while they compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// Targets that were computed again in f64, and their pairs at different places that were too close.
@@ -24,7 +24,7 @@ pub struct Status {
     pub close: u64,
     /// Pairs and results that no arithmetic here holds.
     pub lost: u64,
-    /// Particles whose f64 coordinates a card wanted of others.
+    /// Particles whose f64 coordinates a GPU wanted of others.
     pub wanted: u64,
 }
 
@@ -40,7 +40,7 @@ impl Status {
         [self.again, self.close, self.lost, self.wanted]
     }
 
-    /// With what another card counted.
+    /// With what another GPU counted.
     pub fn plus(self, other: Status) -> Status {
         let (own, other) = (self.words(), other.words());
         Status::new(&[0, 1, 2, 3].map(|k| own[k] + other[k]))
@@ -86,7 +86,7 @@ unsafe impl DeviceRepr for Bounds {}
 // SAFETY: as above.
 unsafe impl ValidAsZeroBits for Bounds {}
 
-/// What every kernel is given, in the order of the kernels' struct: places on the card, and numbers.
+/// The argument of every kernel, in the order of the kernels' struct: places on the GPU, and numbers.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Problem {
@@ -143,7 +143,7 @@ pub struct Problem {
     /// The first target of the share that is no source, and whether targets are none.
     pub targets: u64,
     pub is_apart: u64,
-    /// The number of this card, and of all; the parts of a share.
+    /// The number of this GPU, and of all; the parts of a share.
     pub card: u64,
     pub cards: u64,
     pub kinds: u64,
@@ -157,7 +157,7 @@ pub struct Problem {
 // SAFETY: plain numbers in the order of the kernels' struct.
 unsafe impl DeviceRepr for Problem {}
 
-pub struct Tables<T: Plain, C: Card> {
+pub struct Tables<T: Plain, C: GpuDevice> {
     pub up: C::Memory<T>,
     pub down: C::Memory<T>,
     pub matrices: C::Memory<T>,
@@ -166,7 +166,7 @@ pub struct Tables<T: Plain, C: Card> {
     pub slope_terms: C::Memory<i32>,
 }
 
-/// What a kernel writes of a particle that another card asks for: coordinates and the charge.
+/// The record of a particle that another GPU asks for: coordinates and the charge.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(16))]
 pub struct Wide(pub [f64; 4]);
@@ -193,32 +193,32 @@ unsafe impl ValidAsZeroBits for Slot {}
 // SAFETY: numbers of the machine, with nothing between them.
 unsafe impl Raw for Slot {}
 
-/// What there is of each particle that a card has: of its share of the input, and of the leaves around its own. The larger memories serve
+/// The data of each particle that a GPU has: of its share of the input, and of the leaves around its own. The larger memories serve
 /// several stages, one after the other.
-pub struct Particles<T: Plain, C: Card> {
+pub struct Particles<T: Plain, C: GpuDevice> {
     /// Of the share.
     pub n: usize,
     pub input: [C::Memory<f64>; 4],
     pub bounds: C::Memory<Bounds>,
     /// For each place of the sorted share the particle of the share.
     pub order: C::Memory<u32>,
-    /// With several cards of one process, where each of them has its share: the words of the kernels' struct.
+    /// With several GPUs of one process, where each of them has its share: the words of the kernels' struct.
     pub peers: C::Memory<u64>,
-    /// The most particles, of the share or around, that there is room for in each of the rest.
+    /// The most particles, of the share or around, that fit into each of the rest.
     pub room: usize,
-    /// Sorted particles around. With several cards, then the results of the sorted share.
+    /// Sorted particles around. With several GPUs, then the results of the sorted share.
     pub records: C::Memory<T>,
-    /// Cells and ranks of the share; what other cards sent of the particles around; what P2P gives; with several cards, the results of
+    /// Cells and ranks of the share; what other GPUs sent of the particles around; what P2P gives; with several GPUs, the results of
     /// the share.
     pub near: C::Memory<T>,
-    /// With several cards, the sorted share; lists of P2P; results of own leaves, which are those of the share if there is one card.
+    /// With several GPUs, the sorted share; lists of P2P; results of own leaves, which are those of the share if there is one GPU.
     pub out: C::Memory<T>,
 }
 
-/// What there is of each cell of a tree.
-pub struct Cells<T: Plain, C: Card> {
+/// The data of each cell of a tree.
+pub struct Cells<T: Plain, C: GpuDevice> {
     pub depth: u32,
-    /// With several cards, of each part of the input.
+    /// With several GPUs, of each part of the input.
     pub parts: C::Memory<u32>,
     pub counts: C::Memory<u32>,
     pub share_sums: C::Memory<u32>,
@@ -234,7 +234,7 @@ pub struct Cells<T: Plain, C: Card> {
     pub l: C::Memory<T>,
 }
 
-impl<T: Number, C: Card> Tables<T, C> {
+impl<T: Number, C: GpuDevice> Tables<T, C> {
     pub fn new(card: &C, dense: &Dense, shape: &Shape) -> Result<Tables<T, C>, CudaError> {
         let rounded = |all: &[Vec<f64>]| all.iter().flatten().map(|x| T::of(*x)).collect::<Vec<T>>();
         let mut matrices = Vec::with_capacity(dense.offsets.len() * shape.terms * shape.pitch);
@@ -269,12 +269,12 @@ impl<T: Number, C: Card> Tables<T, C> {
     }
 }
 
-impl<T: Number, C: Card> Particles<T, C> {
-    /// Of each particle of the share, and of each that there is room for.
+impl<T: Number, C: GpuDevice> Particles<T, C> {
+    /// Of each particle of the share, and of each for which there is capacity.
     pub const INPUT_BYTES: u64 = 4 * 8 + 4;
     pub const BYTES: u64 = 12 * size_of::<T>() as u64;
 
-    /// For a share of so many, with room for so many around, of which there may be more.
+    /// For a share of so many, with capacity for so many around, of which there may be more.
     pub fn new(card: &C, n: usize, room: usize) -> Result<Particles<T, C>, CudaError> {
         let column = || card.room::<f64>(n);
         Ok(Particles {
@@ -290,19 +290,19 @@ impl<T: Number, C: Card> Particles<T, C> {
         })
     }
 
-    /// Room for so many, before the share is sorted; `near`, which has cells and ranks, follows with [`Particles::follow`] if this says
+    /// Memory for so many, before the share is sorted; `near`, which has cells and ranks, follows with [`Particles::follow`] if this says
     /// for how many.
     pub fn grow(&mut self, card: &C, count: usize) -> Result<Option<usize>, CudaError> {
         if count <= self.room {
             return Ok(None);
         }
-        // Somewhat more, for a run whose parts are a little larger. If it fails, there is room for none.
+        // Somewhat more, for a run whose parts are a little larger. If it fails, there is capacity for none.
         let room = count + count / 64;
         self.room = 0;
         // The old ones go first.
         (self.records, self.out) = (card.room(0)?, card.room(0)?);
         card.finish()?;
-        card.check_room(2 * Self::BYTES / 3 * room as u64, "this FMM")?;
+        card.check_capacity(2 * Self::BYTES / 3 * room as u64, "this FMM")?;
         (self.records, self.out) = (card.room(4 * room)?, card.room(4 * room)?);
         Ok(Some(room))
     }
@@ -311,14 +311,14 @@ impl<T: Number, C: Card> Particles<T, C> {
     pub fn follow(&mut self, card: &C, room: usize) -> Result<(), CudaError> {
         self.near = card.room(0)?;
         card.finish()?;
-        card.check_room(Self::BYTES / 3 * room as u64, "this FMM")?;
+        card.check_capacity(Self::BYTES / 3 * room as u64, "this FMM")?;
         self.near = card.room(4 * room)?;
         self.room = room;
         Ok(())
     }
 }
 
-/// The parts of the input: the cards' shares, of one part each, or of two.
+/// The parts of the input: the GPUs' shares, of one part each, or of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
     pub cards: usize,
@@ -330,7 +330,7 @@ impl Parts {
         self.cards * self.kinds
     }
 
-    /// Those of a card's share.
+    /// The parts of a GPU's share.
     pub fn of(self, card: usize) -> Range<usize> {
         card * self.kinds..(card + 1) * self.kinds
     }
@@ -341,7 +341,7 @@ impl Parts {
     }
 }
 
-impl<T: Number, C: Card> Cells<T, C> {
+impl<T: Number, C: GpuDevice> Cells<T, C> {
     /// For `n` particles in all, of parts of the input.
     pub fn new(card: &C, shape: &Shape, depth: u32, n: usize, parts: Parts) -> Result<Cells<T, C>, CudaError> {
         let leaves = 1usize << (3 * depth);
@@ -359,7 +359,7 @@ impl<T: Number, C: Card> Cells<T, C> {
         let numbers = (leaves * 8).saturating_sub(64) / 7 * shape.pitch;
         let words = of_parts + of_rows + sums + parts.count();
         let bytes = 4 * words + 12 * leaves + 8 * (blocks + counted) + 2 * numbers * size_of::<T>();
-        card.check_room(bytes as u64, "this FMM")?;
+        card.check_capacity(bytes as u64, "this FMM")?;
         Ok(Cells {
             depth,
             parts: card.room(of_parts)?,
@@ -377,7 +377,7 @@ impl<T: Number, C: Card> Cells<T, C> {
         })
     }
 
-    /// The rows that a card counted.
+    /// The rows that a GPU counted.
     pub fn rows(&self, card: &C, parts: Parts) -> Result<Rows, CudaError> {
         let mut words = vec![0; Rows::words(self.depth)];
         card.read(&self.counted, Status::WORDS, &mut words)?;

@@ -1,10 +1,10 @@
-//! What a kernel that is not 1/r means for a pair closer than its integer coordinates tell, or farther apart than they reach.
+//! Evaluation of a kernel that is not 1/r for pairs closer than its integer coordinates resolve, or farther apart than they reach.
 //!
 //! In its text a kernel takes the difference of two coordinates as an int or fixed, and casts it to a float. In a copy of its graph
-//! each such float is a pin of its own, so that the real meaning, which rounds no float, gets the difference as it is.
+//! each such float is a pin of its own, so that real-arithmetic evaluation, which rounds no float, gets the difference as it is.
 
 use crate::octree::bind::{Feed, P2p};
-use hdl::op::meaning::Real;
+use hdl::op::semantics::Real;
 use hdl::op::{compare, float, int};
 use hdl::{Format, Rounding};
 use pg2::graph::{Graph, Node, NodeId, NodeKind, Pin, PinClass};
@@ -18,11 +18,11 @@ struct Difference {
 }
 
 /// A kernel with the differences of coordinates as pins.
-pub(crate) struct Meaning {
+pub(crate) struct DifferenceKernel {
     evaluated: RealKernel,
     outputs: usize,
     kernel: P2p,
-    /// What the sources' elements behind those of the kernel are.
+    /// The differences that the sources' elements behind those of the kernel hold.
     differences: Vec<Difference>,
 }
 
@@ -54,9 +54,9 @@ impl Partners {
     }
 }
 
-impl Meaning {
+impl DifferenceKernel {
     /// `None` if the kernel uses coordinates in another way than as differences that are cast to floats or compared with 0.
-    pub fn new(graph: &Graph, kernel: &P2p) -> Option<Meaning> {
+    pub fn new(graph: &Graph, kernel: &P2p) -> Option<DifferenceKernel> {
         let graph = &in_numbers(graph);
         let differences: Vec<Option<Difference>> = graph.nodes.iter().map(|node| difference(graph, node)).collect();
         let mut copy = graph.clone();
@@ -82,7 +82,7 @@ impl Meaning {
         let is_output = |k: usize| graph.outputs.iter().any(|o| o.value.0 as usize == k);
         let is_kept = |k: usize| differences[k].is_some() || coordinate(graph, NodeId(k as u32)).is_some();
         let is_good = !(0..graph.nodes.len()).any(|k| is_output(k) && is_kept(k));
-        is_good.then(|| Meaning {
+        is_good.then(|| DifferenceKernel {
             evaluated: RealKernel::new(&copy),
             outputs: copy.outputs.len(),
             kernel: kernel.clone(),
@@ -90,7 +90,7 @@ impl Meaning {
         })
     }
 
-    /// What evaluating needs; one a thread.
+    /// The scratch memory of an evaluation; one a thread.
     pub fn scratch(&self) -> Scratch {
         self.evaluated.scratch()
     }
@@ -109,7 +109,7 @@ impl Meaning {
         self.evaluated.add_terms(scratch, &pairs, partners.charge.len(), sums);
     }
 
-    /// What each of a target's partners gives to all outputs, in the kernel's units.
+    /// The contribution of each of a target's partners to all outputs, in the kernel's units.
     pub fn terms(&self, scratch: &mut Scratch, params: &[u64], partners: &Partners) -> Vec<f64> {
         let (i, sources) = self.records(partners);
         let mut terms = vec![0.0; partners.charge.len() * self.outputs];
@@ -151,7 +151,7 @@ fn coordinate(graph: &Graph, node: NodeId) -> Option<(PinClass, usize)> {
     }
 }
 
-/// What difference of a target's and a source's coordinate a node is.
+/// The difference of a target's and a source's coordinate that a node computes, if it computes one.
 fn difference(graph: &Graph, node: &Node) -> Option<Difference> {
     let NodeKind::Op { op, args, .. } = &node.kind else { return None };
     if *op != int::SUB {

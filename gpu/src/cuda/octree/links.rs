@@ -1,12 +1,13 @@
-//! Which processes' cards read each other's memory, and the windows through which they do.
+//! Links between processes whose GPUs read each other's memory, and the windows through which they do.
 //!
-//! A transfer goes in rounds. In each one a card copies what is for others to a half of its window and marks it filled; all processes
-//! meet, so that all marks have been asked for; then each card waits for the marks of the others, on the card, copies what is for it, and marks
-//! that it has taken it. Rounds take the halves in turn. A half is filled again two rounds later: by then all processes have met once more, behind
-//! their mark of what they had taken, for which the card waits. So a round takes one meeting of the hosts, and no host waits for a card.
+//! A transfer goes in rounds. In each one a GPU copies what is for others to a half of its window and marks it filled; all processes
+//! meet, so that all marks have been asked for; then each GPU waits for the marks of the others, on the GPU, copies what is for it, and
+//! marks that it has taken it. Rounds take the halves in turn. A half is filled again two rounds later: by then all processes have met once
+//! more, behind their mark of what they had taken, for which the GPU waits. So a round takes one meeting of the hosts, and no host waits
+//! for a GPU.
 
-use super::card::{Card, Mark};
-use super::others::{Message, Raw, Team, Transfer, both, numbers};
+use super::communicator::{Message, Raw, Team, Transfer, both, numbers};
+use super::gpu_device::{GpuDevice, Mark};
 use crate::cuda::CudaError;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
@@ -19,54 +20,54 @@ const UNIT: usize = 1 << 20;
 /// Random words in a new window: who opens it must find them.
 const WORDS: usize = 4;
 
-/// The windows of this process's cards, and the views of others.
-pub struct Links<C: Card> {
-    /// Bytes of half a window, of however many cards. All processes have the same.
+/// The windows of this process's GPUs, and the views of others.
+pub struct Links<C: GpuDevice> {
+    /// Bytes of half a window, of however many GPUs. All processes have the same.
     half: usize,
     cards: usize,
     /// The most that half a window may have.
     most: usize,
-    /// None if one of the cards has none to show.
+    /// None if one of the GPUs has none to show.
     windows: Vec<C::Window>,
     words: [u64; WORDS],
-    /// For each process what it told, and the views of its cards that each own card has; none if it is not linked.
+    /// For each process the handle that it sent, and the views of its GPUs that each own GPU has; none if it is not linked.
     peers: Vec<Peer<C>>,
-    /// Which processes are linked with which: each reads all windows of the other.
+    /// For each two processes whether they are linked: each reads all windows of the other.
     linked: Vec<Vec<bool>>,
-    /// Rounds since all cards had nothing to do.
+    /// Rounds since all GPUs had nothing to do.
     rounds: usize,
 }
 
-struct Peer<C: Card> {
-    told: Vec<u8>,
+struct Peer<C: GpuDevice> {
+    ipc_handle: Vec<u8>,
     views: Vec<Vec<C::View>>,
 }
 
-impl<C: Card> Default for Peer<C> {
+impl<C: GpuDevice> Default for Peer<C> {
     fn default() -> Peer<C> {
-        Peer { told: Vec::new(), views: Vec::new() }
+        Peer { ipc_handle: Vec::new(), views: Vec::new() }
     }
 }
 
-impl<C: Card> Peer<C> {
+impl<C: GpuDevice> Peer<C> {
     /// As it is once the process tells this.
-    fn follow(self, cards: &[C], told: &[u8]) -> Peer<C> {
+    fn follow(self, cards: &[C], ipc_handle: &[u8]) -> Peer<C> {
         if self.told == told && !self.views.is_empty() {
             return self;
         }
         // The old ones go first.
         drop(self);
-        Peer { told: told.to_vec(), views: views(cards, told).unwrap_or_default() }
+        Peer { ipc_handle: ipc_handle.to_vec(), views: views(cards, ipc_handle).unwrap_or_default() }
     }
 }
 
-impl<C: Card> Default for Links<C> {
+impl<C: GpuDevice> Default for Links<C> {
     fn default() -> Links<C> {
         Links::with_most(MOST)
     }
 }
 
-impl<C: Card> Links<C> {
+impl<C: GpuDevice> Links<C> {
     /// With windows of two halves of at most so many bytes.
     pub fn with_most(most: usize) -> Links<C> {
         Links {
@@ -81,7 +82,7 @@ impl<C: Card> Links<C> {
         }
     }
 
-    /// Bytes of half a window for cards that each have so many bytes for others in a usual transfer.
+    /// Bytes of half a window for GPUs that each have so many bytes for others in a usual transfer.
     fn half_for(&self, bytes: usize) -> usize {
         bytes.clamp(LEAST, MOST).next_multiple_of(UNIT).min(self.most)
     }
@@ -97,7 +98,7 @@ impl<C: Card> Links<C> {
         (0..count).any(|a| (0..count).any(|b| a != b && !self.linked[a][b]))
     }
 
-    /// Lets go of what others have told. What this process has told stays until all have done so, and then goes with `self`.
+    /// Closes the views of others' windows. The windows of this process stay until all have done so, and then goes with `self`.
     pub fn close(&mut self) {
         self.peers.clear();
         self.linked.clear();
@@ -119,13 +120,13 @@ impl<C: Card> Links<C> {
         self.windows = cards.iter().map(window).collect::<Result<_, CudaError>>().unwrap_or_default();
     }
 
-    /// What others open the windows by; nothing if there are none.
-    fn told(&self) -> Vec<u8> {
-        let mut told: Vec<u8> = self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    /// The handle by which others open the windows; nothing if there are none.
+    fn ipc_handle(&self) -> Vec<u8> {
+        let mut ipc_handle: Vec<u8> = self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
         for window in &self.windows {
-            let one = C::told(window);
-            told.extend((one.len() as u64).to_le_bytes());
-            told.extend(one);
+            let one = C::ipc_handle(window);
+            ipc_handle.extend((one.len() as u64).to_le_bytes());
+            ipc_handle.extend(one);
         }
         if self.windows.is_empty() { Vec::new() } else { told }
     }
@@ -138,16 +139,16 @@ fn word(bytes: &mut &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*first))
 }
 
-/// The views that each own card has of the windows that a process tells of, if it reads in all of them what it must.
-fn views<C: Card>(cards: &[C], mut told: &[u8]) -> Option<Vec<Vec<C::View>>> {
+/// The views that each own GPU has of the windows that a process tells of, if it reads in all of them what it must.
+fn views<C: GpuDevice>(cards: &[C], mut ipc_handle: &[u8]) -> Option<Vec<Vec<C::View>>> {
     let mut words = [0; WORDS];
     for place in &mut words {
-        *place = word(&mut told)?;
+        *place = word(&mut ipc_handle)?;
     }
     let mut all: Vec<Vec<C::View>> = cards.iter().map(|_| Vec::new()).collect();
-    while !told.is_empty() {
-        let count = word(&mut told)? as usize;
-        let (one, behind) = told.split_at_checked(count)?;
+    while !ipc_handle.is_empty() {
+        let count = word(&mut ipc_handle)? as usize;
+        let (one, behind) = ipc_handle.split_at_checked(count)?;
         told = behind;
         for (card, views) in cards.iter().zip(&mut all) {
             let found = || -> Result<(C::View, [u64; WORDS]), CudaError> {
@@ -163,14 +164,14 @@ fn views<C: Card>(cards: &[C], mut told: &[u8]) -> Option<Vec<Vec<C::View>>> {
     all.iter().all(|views| views.len() == cards.len()).then_some(all)
 }
 
-impl<C: Card> Team<'_, C> {
-    /// Lets the cards of all processes read each other's windows, where they can. `bytes` is what a card has for others in a usual transfer, the
-    /// same number on all processes.
+impl<C: GpuDevice> Team<'_, C> {
+    /// Lets the GPUs of all processes read each other's windows, where they can. `bytes` is what a GPU has for others in a usual transfer,
+    /// the same number on all processes.
     pub fn connect(&self, bytes: usize) -> Result<(), CudaError> {
         let Some(links) = self.links.filter(|_| !self.is_alone()) else { return Ok(()) };
         let mut links = links.borrow_mut();
         let (links, cards, others) = (&mut *links, self.cards, self.others);
-        // Nobody's card copies from a window any more once all have come to the next exchange.
+        // Nobody's GPU copies from a window any more once all have come to the next exchange.
         cards.iter().try_for_each(C::finish)?;
         let half = links.half_for(bytes);
         if half > links.half || links.cards != cards.len() {
@@ -179,12 +180,12 @@ impl<C: Card> Team<'_, C> {
             links.open(cards, half);
         }
         links.rounds = 0;
-        let (told, own, count) = (others.gather(links.told())?, others.number(), others.count());
+        let (told, own, count) = (others.gather(links.ipc_handle())?, others.number(), others.count());
         links.peers.resize_with(count, Peer::default);
         // The driver takes milliseconds for each; processes begin with different ones.
         for process in (own + 1..own + count).map(|process| process % count) {
             let peer = &mut links.peers[process];
-            *peer = std::mem::take(peer).follow(cards, &told[process]);
+            *peer = std::mem::take(peer).follow(cards, &ipc_handle[process]);
         }
         let reads: Vec<u32> = links.peers.iter().map(|peer| !peer.views.is_empty() as u32).collect();
         let reads = numbers(others, &reads)?;
@@ -193,7 +194,7 @@ impl<C: Card> Team<'_, C> {
         Ok(())
     }
 
-    /// The copies between cards of different processes: through windows where processes are linked, else by way of the hosts.
+    /// The copies between GPUs of different processes: through windows where processes are linked, else by way of the hosts.
     pub(super) fn transfer_to_others<N: Raw>(
         &self,
         from: &[&C::Memory<N>],
@@ -220,7 +221,7 @@ impl<C: Card> Team<'_, C> {
     ) -> Result<(), CudaError> {
         let (own, size) = (self.own(), size_of::<N>());
         let process = |card: usize| card / self.cards.len();
-        // What each card puts into its window.
+        // What each GPU puts into its window.
         let mut copies: Vec<Vec<&Transfer>> = vec![Vec::new(); self.all()];
         for copy in all.iter().filter(|copy| links.are_linked(process(copy.from), process(copy.to))) {
             copies[copy.from].push(copy);
@@ -277,8 +278,8 @@ impl<C: Card> Team<'_, C> {
     }
 }
 
-impl<C: Card> Links<C> {
-    /// For each linked process the views of its cards that an own card has.
+impl<C: GpuDevice> Links<C> {
+    /// For each linked process the views of its GPUs that an own GPU has.
     fn views(&self, card: usize) -> impl Iterator<Item = &Vec<C::View>> {
         self.peers.iter().filter_map(move |peer| peer.views.get(card))
     }
