@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How long a pipe may stay without a writer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// A kernel, manifest or report is never longer.
 const LONGEST_TEXT: u64 = 64 << 20;
 
@@ -143,12 +143,12 @@ fn open(path: &Path, found: &Metadata) -> Result<File, String> {
     if !found.file_type().is_fifo() {
         return Ok(file);
     }
-    let wait = rustix::event::Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+    let wait = rustix::event::Timespec { tv_sec: TIMEOUT.as_secs() as i64, tv_nsec: 0 };
     let ready = poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&wait)).map_err(|e| said(e.into()))?;
     // Without a writer a pipe is at its end; with one that has not written yet it would block.
     let silent = ready == 0 && !has_writer(&file);
     if silent {
-        return Err(format!("it is a pipe, and nothing has written to it for {} s", PATIENCE.as_secs()));
+        return Err(format!("it is a pipe, and nothing has written to it for {} s", TIMEOUT.as_secs()));
     }
     let flags = fcntl_getfl(&file).map_err(|e| said(e.into()))?;
     fcntl_setfl(&file, flags - OFlags::NONBLOCK).map_err(|e| said(e.into()))?;

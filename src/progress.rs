@@ -8,7 +8,7 @@ use std::thread::{JoinHandle, spawn};
 use std::time::{Duration, Instant};
 
 /// Shorter work shows none.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A line that is shown is brought up to date as often.
 const PERIOD: Duration = Duration::from_millis(200);
@@ -185,7 +185,7 @@ impl Line {
         let (end, ended) = channel::<()>();
         let show = move || {
             let waits = |time| ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
-            if !waits(PATIENCE) {
+            if !waits(TIMEOUT) {
                 return;
             }
             let bar = ProgressBar::new_spinner();

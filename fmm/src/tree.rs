@@ -136,10 +136,10 @@ impl Tree {
     pub fn in_box(geometry: Geometry, leaf: usize, map: BoxMap) -> Tree {
         let Geometry { sources, targets } = geometry;
         let (mut sources, keys) = Sorted::new(sources, &map);
-        sources.count_twins();
+        sources.count_coincident();
         let (apart, target_keys) = match targets.map(|t| Sorted::new(t, &map)) {
             Some((mut targets, keys)) => {
-                targets.count_twins_among(&sources);
+                targets.count_coincident_among(&sources);
                 (Some(targets), Some(keys))
             }
             None => (None, None),
@@ -172,9 +172,9 @@ impl Tree {
     }
 
     /// Counts coincident particles in a part of a tree that has all its sources.
-    pub fn count_twins(&mut self) {
-        self.sources.count_twins();
-        self.apart.iter_mut().for_each(|targets| targets.count_twins_among(&self.sources));
+    pub fn count_coincident(&mut self) {
+        self.sources.count_coincident();
+        self.apart.iter_mut().for_each(|targets| targets.count_coincident_among(&self.sources));
     }
 
     /// Whether the sources of a leaf are of this tree: of a part, its own.

@@ -25,7 +25,7 @@ use std::ops::Range;
 pub struct Gpu {
     name: &'static str,
     /// The GPUs, which share the targets.
-    cards: Vec<Device>,
+    devices: Vec<Device>,
     /// Whether all can copy from each other without the host.
     is_linked: bool,
     kernel: Graph,
@@ -43,14 +43,14 @@ pub struct Share {
     pub turn: usize,
     pub of: usize,
     /// How many GPUs they share, the first ones; if it is not given, each takes one, in turn.
-    pub cards: Option<usize>,
+    pub devices: Option<usize>,
 }
 
 impl Share {
     /// The GPUs of this one, where so many are there.
-    fn cards(&self, there: usize) -> Vec<usize> {
-        let all = self.cards.unwrap_or(there).max(1);
-        match self.cards {
+    fn devices(&self, there: usize) -> Vec<usize> {
+        let all = self.devices.unwrap_or(there).max(1);
+        match self.devices {
             Some(_) if all > self.of => (self.turn..all).step_by(self.of).collect(),
             _ => vec![self.turn % all],
         }
@@ -85,14 +85,14 @@ struct Ready<T> {
 
 impl<T: Number> Ready<T> {
     /// Sends everything but the charges to the GPUs. Targets are shared out in Morton order.
-    fn new(cards: &mut [Device], kernel: &Graph, plan: &Plan) -> Result<Ready<T>, FmmError> {
+    fn new(devices: &mut [Device], kernel: &Graph, plan: &Plan) -> Result<Ready<T>, FmmError> {
         let layout = Layout::of_leaves(&plan.tree, &plan.lists, plan.options.eps);
         let text = text::<T>(kernel)?;
-        let blocks = layout.parts(cards.len());
+        let blocks = layout.parts(devices.len());
         let prepare = |(device, blocks): (&mut Device, Range<usize>)| {
             Ok((blocks.clone(), Prepared::of_part(device, &text, &plan.tree, &layout, blocks)?))
         };
-        let parts: Result<Vec<_>, CudaError> = cards.iter_mut().zip(blocks).map(prepare).collect();
+        let parts: Result<Vec<_>, CudaError> = devices.iter_mut().zip(blocks).map(prepare).collect();
         Ok(Ready { parts: parts.map_err(BackendError::from)?, layout })
     }
 }
@@ -119,24 +119,24 @@ impl Gpu {
 
     /// Opens the first GPU for a kernel that it takes.
     pub fn open(name: &'static str, kernel: &Graph) -> Result<Gpu, FmmError> {
-        Gpu::open_cards(name, kernel, 1)
+        Gpu::open_gpus(name, kernel, 1)
     }
 
     /// Opens so many GPUs, which share the targets.
-    pub fn open_cards(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
-        Gpu::open_shared(name, kernel, &Share { turn: 0, of: 1, cards: Some(cards) })
+    pub fn open_gpus(name: &'static str, kernel: &Graph, devices: usize) -> Result<Gpu, FmmError> {
+        Gpu::open_shared(name, kernel, &Share { turn: 0, of: 1, devices: Some(devices) })
     }
 
     /// Opens the first GPU so many times: it does the work of as many GPUs, one behind the other or side by side.
-    pub fn open_in_place_of(name: &'static str, kernel: &Graph, cards: usize) -> Result<Gpu, FmmError> {
-        Gpu::open_these(name, kernel, |_| Ok(vec![0; cards]))
+    pub fn open_in_place_of(name: &'static str, kernel: &Graph, devices: usize) -> Result<Gpu, FmmError> {
+        Gpu::open_these(name, kernel, |_| Ok(vec![0; devices]))
     }
 
     /// Opens the GPUs of one of several processes or threads, which share out those of their machine.
     pub fn open_shared(name: &'static str, kernel: &Graph, share: &Share) -> Result<Gpu, FmmError> {
-        Gpu::open_these(name, kernel, |there| match share.cards.filter(|asked| *asked > there) {
+        Gpu::open_these(name, kernel, |there| match share.devices.filter(|asked| *asked > there) {
             Some(asked) => Err(format!("{asked} GPUs are asked for and {there} found; take as many with --gpus")),
-            None => Ok(share.cards(there)),
+            None => Ok(share.devices(there)),
         })
     }
 
@@ -152,19 +152,19 @@ impl Gpu {
         let chosen = choose(device::count()).map_err(BackendError::Tool)?;
         let open = || -> Result<(Vec<Device>, bool), CudaError> {
             let mut is_linked = true;
-            let open = |card: &usize| Device::open_at(*card).map(Device::untracked);
+            let open = |device: &usize| Device::open_at(*device).map(Device::untracked);
             let all = chosen.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-            for (card, number) in all.iter().zip(&chosen) {
+            for (device, number) in all.iter().zip(&chosen) {
                 for (other, _) in all.iter().zip(&chosen).filter(|(_, other)| *other != number) {
-                    is_linked &= card.link(other)?;
+                    is_linked &= device.link(other)?;
                 }
             }
             Ok((all, is_linked))
         };
-        let (cards, is_linked) = open().map_err(BackendError::from)?;
+        let (devices, is_linked) = open().map_err(BackendError::from)?;
         Ok(Gpu {
             name,
-            cards,
+            devices,
             is_linked,
             kernel: kernel.clone(),
             units,
@@ -175,8 +175,8 @@ impl Gpu {
     }
 
     /// How many GPUs there are, and whether all can copy from each other without the host.
-    pub fn cards(&self) -> usize {
-        self.cards.len()
+    pub fn devices(&self) -> usize {
+        self.devices.len()
     }
 
     pub fn is_linked(&self) -> bool {
@@ -186,7 +186,7 @@ impl Gpu {
     /// Compiles the kernel for each GPU and says whether its data fits there.
     fn check<T: Number>(&mut self, plan: &Plan) -> Result<(), FmmError> {
         let text = text::<T>(&self.kernel)?;
-        for device in &mut self.cards {
+        for device in &mut self.devices {
             device.function(&text, NAME, T::ARITHMETIC).map_err(BackendError::from)?;
             p2p::check_capacity::<T>(device, &plan.tree, &plan.lists).map_err(BackendError::from)?;
         }
@@ -200,10 +200,10 @@ impl Gpu {
             Some((of, bound)) if of == key => return Ok(bound),
             _ => {}
         }
-        let cards = &mut self.cards;
+        let devices = &mut self.devices;
         Ok(match plan.options.precision {
-            Precision::F32 => Bound::F32(Ready::new(cards, &self.kernel, plan)?),
-            Precision::F64 => Bound::F64(Ready::new(cards, &self.kernel, plan)?),
+            Precision::F32 => Bound::F32(Ready::new(devices, &self.kernel, plan)?),
+            Precision::F64 => Bound::F64(Ready::new(devices, &self.kernel, plan)?),
         })
     }
 
@@ -211,12 +211,12 @@ impl Gpu {
     fn sums<T: Number>(&self, ready: &mut Ready<T>, state: &mut State) -> Result<Added, CudaError> {
         let Ready { layout, parts } = ready;
         let charges = state.charges;
-        for ((_, part), device) in parts.iter_mut().zip(&self.cards) {
+        for ((_, part), device) in parts.iter_mut().zip(&self.devices) {
             part.set_charges(device, charges)?;
             part.start(device)?;
         }
         let mut added = Added::default();
-        for ((blocks, part), device) in parts.iter_mut().zip(&self.cards) {
+        for ((blocks, part), device) in parts.iter_mut().zip(&self.devices) {
             let sums = part.fetch(device)?;
             let blocks: Vec<_> = layout.blocks().skip(blocks.start).take(blocks.len()).collect();
             self.add(&blocks, &sums, state, &mut added);
@@ -227,7 +227,7 @@ impl Gpu {
     /// Adds what a GPU gave for its blocks, in box units. Threads of the pool help as soon as the far field leaves some idle.
     fn add<T: Number>(&self, blocks: &[(Range<usize>, f64)], sums: &Sums<T>, state: &mut State, added: &mut Added) {
         let (tree, length) = (&state.plan.tree, self.units.length);
-        let twins = &tree.targets().twins;
+        let twins = &tree.targets().coincident;
         // The GPU has the potential first, and the gradient behind it.
         let unit = [0, 1, 2, 3].map(|a| self.units.unit(a));
         let one = |(size, targets, force): (f64, Range<usize>, &mut [Force])| {
@@ -338,17 +338,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_that_share_cards_take_all_of_them_and_each_has_one() {
-        let cards = |of: usize, cards, there| -> Vec<Vec<usize>> {
-            (0..of).map(|turn| Share { turn, of, cards }.cards(there)).collect()
+    fn those_that_share_gpus_take_all_of_them_and_each_has_one() {
+        let devices = |of: usize, devices, there| -> Vec<Vec<usize>> {
+            (0..of).map(|turn| Share { turn, of, devices }.devices(there)).collect()
         };
-        assert_eq!(cards(1, Some(3), 4), [vec![0, 1, 2]]);
-        assert_eq!(cards(2, Some(4), 4), [vec![0, 2], vec![1, 3]]);
-        assert_eq!(cards(3, Some(4), 8), [vec![0, 3], vec![1], vec![2]]);
+        assert_eq!(devices(1, Some(3), 4), [vec![0, 1, 2]]);
+        assert_eq!(devices(2, Some(4), 4), [vec![0, 2], vec![1, 3]]);
+        assert_eq!(devices(3, Some(4), 8), [vec![0, 3], vec![1], vec![2]]);
         // More than GPUs: some share one.
-        assert_eq!(cards(3, Some(2), 8), [vec![0], vec![1], vec![0]]);
+        assert_eq!(devices(3, Some(2), 8), [vec![0], vec![1], vec![0]]);
         // A GPU each if nothing is asked for.
-        assert_eq!(cards(3, None, 2), [vec![0], vec![1], vec![0]]);
-        assert_eq!(cards(2, None, 8), [vec![0], vec![1]]);
+        assert_eq!(devices(3, None, 2), [vec![0], vec![1], vec![0]]);
+        assert_eq!(devices(2, None, 8), [vec![0], vec![1]]);
     }
 }

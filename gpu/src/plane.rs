@@ -13,7 +13,7 @@ use std::time::Instant;
 
 /// A GPU, and what was compiled for it.
 pub struct Gpu<C: GpuDevice = Device> {
-    pub card: C,
+    pub device: C,
     /// How it sorts points.
     pub sort: Sort,
     plane: Option<Plane<C>>,
@@ -31,7 +31,7 @@ pub struct Answer {
 }
 
 /// The stages that [`Run::seconds`] are of.
-pub const ON_CARD: [&str; STAGES.len()] = STAGES;
+pub const ON_GPU: [&str; STAGES.len()] = STAGES;
 
 impl Gpu {
     /// Opens the first GPU.
@@ -42,8 +42,8 @@ impl Gpu {
 }
 
 impl<C: GpuDevice> Gpu<C> {
-    pub fn on(card: C) -> Gpu<C> {
-        Gpu { card, sort: Sort::default(), plane: None }
+    pub fn on(device: C) -> Gpu<C> {
+        Gpu { device, sort: Sort::default(), plane: None }
     }
 
     /// Why the GPU does not take a problem.
@@ -91,12 +91,12 @@ impl<C: GpuDevice> Gpu<C> {
         options: &Options,
         is_timed: bool,
     ) -> Result<Result<Answer, String>, CudaError> {
-        let Gpu { card, sort, plane } = self;
+        let Gpu { device, sort, plane } = self;
         let (is_log, is_complex) = (options.kernel == Kernel::Log, strengths.im.is_some());
-        let shape = Shape::new(options.order, is_log, is_complex, card.shared_memory()?);
+        let shape = Shape::new(options.order, is_log, is_complex, device.shared_memory()?);
         if plane.as_ref().is_none_or(|plane| *plane.shape() != shape) {
             *plane = None;
-            *plane = Some(Plane::new(card, shape)?);
+            *plane = Some(Plane::new(device, shape)?);
         }
         let plane = plane.as_mut().expect("it was made");
         plane.sort_by(*sort);
@@ -106,16 +106,16 @@ impl<C: GpuDevice> Gpu<C> {
             None => Columns { x: geometry.sources[0], y: geometry.sources[1], re: strengths.re, im: strengths.im },
             Some(all) => Columns { x: &all.x, y: &all.y, re: &all.re, im: strengths.im.map(|_| &all.im[..]) },
         };
-        plane.send(card, columns)?;
+        plane.send(device, columns)?;
         let sent = start.elapsed().as_secs_f64();
         // Where targets are apart, the mean of their number and that of the sources counts.
         let (sources, all) = (geometry.sources[0].len(), columns.x.len());
         let levels = mesh::levels(if joined.is_some() { all.div_ceil(2) } else { all }, options.leaf);
-        let Some(run) = plane.run(card, Settings { levels, theta: options.theta, is_timed })? else {
+        let Some(run) = plane.run(device, Settings { levels, theta: options.theta, is_timed })? else {
             return Ok(Err("some numbers, or results, are very large or very small".into()));
         };
         let start = Instant::now();
-        let mut columns = plane.fetch(card)?;
+        let mut columns = plane.fetch(device)?;
         if joined.is_some() {
             columns.iter_mut().for_each(|column| drop(column.drain(..sources)));
         }
@@ -240,15 +240,15 @@ mod tests {
         let mut gpu = Gpu::on(HostDevice::default());
         let is_log = options.kernel == Kernel::Log;
         let shape = Shape { many, ..Shape::new(options.order, is_log, !is_log, 0) };
-        let mut plane = Plane::new(&mut gpu.card, shape).expect("it compiles");
+        let mut plane = Plane::new(&mut gpu.device, shape).expect("it compiles");
         plane.sort_by(sort);
         let [x, y, re, im] = points;
         let im = (!is_log).then_some(&im[..]);
-        plane.send(&gpu.card, Columns { x, y, re, im }).expect("there is room");
+        plane.send(&gpu.device, Columns { x, y, re, im }).expect("there is room");
         let levels = mesh::levels(x.len(), options.leaf);
         let settings = Settings { levels, theta: options.theta, is_timed: true };
-        let run = plane.run(&gpu.card, settings).expect("it runs").expect("it is fit");
-        let mut columns = plane.fetch(&gpu.card).expect("there are results");
+        let run = plane.run(&gpu.device, settings).expect("it runs").expect("it is fit");
+        let mut columns = plane.fetch(&gpu.device).expect("there are results");
         let potential = if is_log { columns.pop().expect("a potential") } else { Vec::new() };
         let field = Field { vector: [columns[0].clone(), columns[1].clone()], potential };
         gpu.plane = Some(plane);
@@ -265,7 +265,7 @@ mod tests {
     fn check_with(points: &[Vec<f64>; 4], options: &Options, bound: f64, many: usize, sort: Sort) {
         let (gpu, answer) = on_card(points, options, many, sort);
         let plan = Plan::new([&points[0][..], &points[1][..]], options).expect("a plan");
-        let mut found = gpu.plane.as_ref().expect("it ran").found(&gpu.card);
+        let mut found = gpu.plane.as_ref().expect("it ran").found(&gpu.device);
         if sort == Sort::Pivots {
             // The same points, in any order within a box.
             let ends = found.start.windows(2).map(|ends| ends[0] as usize..ends[1] as usize);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_card_has_the_mesh_and_lists_of_the_cpu_and_the_sums_of_the_definition() {
+    fn the_gpu_has_the_mesh_and_lists_of_the_cpu_and_the_sums_of_the_definition() {
         if !on_host::is_there() {
             return;
         }

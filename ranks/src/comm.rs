@@ -20,7 +20,7 @@ pub enum Tag {
     Results,
     Chain,
     Rows,
-    Cards,
+    Gpus,
     First,
     Barrier,
 }

@@ -5,17 +5,17 @@
 //! those of one rank to the bit. What it needs of others it asks for once ([`demand`]): copies of particles, and multipoles of
 //! all levels. Then the stages run as on one rank ([`stages`]). For a wanted error the first rank searches ([`tune`]).
 //!
-//! Where ranks have GPUs that take the problem, these run all stages instead ([`cards`]).
+//! Where ranks have GPUs that take the problem, these run all stages instead ([`gpus`]).
 //!
 //! The algorithm is written once over [`comm::Comm`]. Ranks are threads of one process ([`threads`]) or processes of MPI
 //! ([`mpi`]).
 
 pub mod budget;
 pub mod bytes;
-pub mod cards;
 pub mod comm;
 pub mod demand;
 pub mod essential;
+pub mod gpus;
 pub mod layout;
 pub mod model;
 #[cfg(unix)]

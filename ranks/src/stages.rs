@@ -174,7 +174,7 @@ fn run_in<T: Vectors>(
     send_multipoles(comm, &plan, &prepared.plan.exports, &expansions)?;
     take_copies(comm, prepared, &mut plan.tree, &mut charges)?;
     clock.lap("exchange");
-    plan.tree.count_twins();
+    plan.tree.count_coincident();
     let plan = plan;
     agree(comm, run.executors.iter_mut().try_for_each(|e| e.bind(&plan)).map_err(RankError::from))?;
     let (mut near, native) = sides(&run, &plan, &charges).map_err(failed)?;

@@ -1,8 +1,8 @@
 //! Runs on several ranks, which are threads, against the run without ranks: the same bits.
 
-mod cards;
 mod executors;
 mod extremes;
+mod gpus;
 
 use super::prepare::Slice;
 use super::solve::{Answer, solve};

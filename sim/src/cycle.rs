@@ -64,7 +64,7 @@ pub struct CycleEngine {
     config: Config,
     driver: Driver,
     noise: Noise,
-    timeouts: u64,
+    timeout: u64,
     /// Words of a packet of which more beats are to come.
     packet: Vec<u32>,
     /// END packets that were sent and not answered yet.
@@ -102,7 +102,7 @@ impl CycleEngine {
         Ok(CycleEngine {
             driver,
             noise: options.noise,
-            timeouts: patience(config, lane_latency, options.noise),
+            timeout: timeout(config, lane_latency, options.noise),
             packet: Vec::new(),
             open_ends: 0,
             out: Output { words: vec![0; BEATS * beat_words], last: vec![0; BEATS], cycle: vec![0; BEATS] },
@@ -196,7 +196,7 @@ impl CycleEngine {
             out_room: BEATS as u64,
             out_taken: 0,
             cycle_limit: self.driver.cycles() + REPORT,
-            timeouts: self.timeouts,
+            timeout: self.timeout,
             stop_at_packet: stop_at_packet as u32,
             gap: probability(self.noise.gap),
             stall: probability(self.noise.stall),
@@ -254,7 +254,7 @@ impl CycleEngine {
             Status::Return => Ok(()),
             Status::Hang => Err(wrong(format!(
                 "makes no progress: nothing went in, came out or was computed for {} clocks up to clock {at}",
-                self.timeouts
+                self.timeout
             ))),
             Status::Dropped => Err(wrong(format!("dropped TVALID before TREADY at clock {at}"))),
             Status::Changed => Err(wrong(format!("changed TDATA or TLAST of a waiting beat at clock {at}"))),
@@ -269,7 +269,7 @@ fn wrong(what: String) -> SimError {
 
 /// Clocks without any sign of life after which the engine counts as hung: far above any wait that the design
 /// has (a pipeline that drains, a walk over empty segments, a noisy stream).
-fn patience(config: &Config, lane_latency: u32, noise: Noise) -> u64 {
+fn timeout(config: &Config, lane_latency: u32, noise: Noise) -> u64 {
     let quietest = (1.0 - noise.gap.max(noise.stall)).max(0.001);
     // A list of sources goes by unseen where the engine is one model.
     let design = (10_000 + 16 * (lane_latency as u64 + config.segments as u64)) * config.ii as u64;

@@ -57,7 +57,7 @@ struct Bench<'a> {
     bases: Vec<usize>,
     engines: usize,
     result: String,
-    timeouts: u32,
+    timeout: u32,
 }
 
 /// A testbench of an engine, or of several behind a switch.
@@ -107,7 +107,7 @@ pub fn testbench(engines: &[Engine], place: Place) -> Result<Testbench, LinkErro
         bases,
         engines: engines.len(),
         result: format!("{RESULT:02x}"),
-        timeouts: engines.iter().map(|e| 1000 + 8 * (e.config.pipeline_latency + SOURCES * e.config.ii)).sum(),
+        timeout: engines.iter().map(|e| 1000 + 8 * (e.config.pipeline_latency + SOURCES * e.config.ii)).sum(),
     };
     let text = template.render().expect("rendering into a string does not fail") + "\n";
     Ok(Testbench { verilog: (format!("{}_tb.v", place.top), text), input: (input, sent), output: (output, wanted) })

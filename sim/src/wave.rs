@@ -1,7 +1,7 @@
 //! The two streams of an engine, or of several behind a switch, clock by clock from the reset to the first result of each, and
 //! their figure.
 
-mod picture;
+mod figure;
 
 use crate::SimError;
 use crate::bench::ModuleBench;
@@ -37,11 +37,11 @@ const RESET: usize = 2;
 /// Sources in the first packet.
 const SOURCES: u32 = 2;
 /// A reset or a result that takes longer does not come.
-const PATIENCE: usize = 1 << 16;
+const TIMEOUT: usize = 1 << 16;
 
 /// The figure of a design that starts, as SVG; its top is an engine, or a switch before several.
 pub fn svg(engines: &[Engine], design: &Netlist) -> Result<String, SimError> {
-    Ok(picture::draw(&design.top, engines, &clocks(engines, design)?))
+    Ok(figure::draw(&design.top, engines, &clocks(engines, design)?))
 }
 
 /// Simulates a design from its reset to the end of the first result of each engine, one target and two sources; one clock follows.
@@ -56,7 +56,7 @@ pub fn clocks(engines: &[Engine], design: &Netlist) -> Result<Vec<Clock>, SimErr
     // What the outputs are before the reset has reached them is not defined, and not shown.
     (0..RESET).for_each(|_| drop(step(&mut bench, words, true, None)));
     let mut clocks = Vec::new();
-    while clocks.len() < PATIENCE {
+    while clocks.len() < TIMEOUT {
         let rst = clocks.len() < RESET;
         let clock = step(&mut bench, words, rst, input.peek().filter(|_| !rst));
         if clock.s.valid && clock.s.ready {
@@ -69,7 +69,7 @@ pub fn clocks(engines: &[Engine], design: &Netlist) -> Result<Vec<Clock>, SimErr
             return Ok(clocks);
         }
     }
-    Err(SimError::Misbehaved(format!("{} gives no result within {PATIENCE} clocks", design.top)))
+    Err(SimError::Misbehaved(format!("{} gives no result within {TIMEOUT} clocks", design.top)))
 }
 
 /// One clock of the host: what it offers, and that it takes every result.

@@ -26,7 +26,7 @@ module @{top}@_tb;
     localparam LISTS = @{bases[engines]}@;
     localparam [7:0] RESULT = 8'h@{result}@;
     // Cycles without a beat in or out after which the engine is taken to hang.
-    localparam PATIENCE = @{patience}@;
+    localparam PATIENCE = @{timeout}@;
 
     reg clk;
     reg rst;

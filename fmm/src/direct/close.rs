@@ -165,12 +165,12 @@ impl Finder<'_> {
             }
         }
         // Of points on one point of the grid, those at exactly one place are no pairs.
-        let twins = &tree.targets().twins;
-        let same: u64 = own.map(|k| twins[k] as u64).sum();
+        let coincident = &tree.targets().coincident;
+        let same: u64 = own.map(|k| coincident[k] as u64).sum();
         let mut close = Close { pairs: found.count - same, targets: Vec::new() };
         for (point, has_other) in targets.points.iter().zip(found.has_other) {
             let here = if tree.is_apart() { sources.on_grid(&point.at).len() as u32 } else { point.count };
-            close.targets.extend(point.particles().filter(|k| has_other || twins[*k] < here));
+            close.targets.extend(point.particles().filter(|k| has_other || coincident[*k] < here));
         }
         close.targets.sort_unstable();
         close
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn twins_are_no_pairs() {
+    fn coincident_are_no_pairs() {
         let mut p = Particles::default();
         (0..9).for_each(|_| p.push([0.25; 3], 1.0));
         p.push([0.25, 0.25, 0.25 + 1e-12], 1.0);

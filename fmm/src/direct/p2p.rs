@@ -276,7 +276,7 @@ impl<'a> Near<'a> {
     fn too_close(&self, close: impl Iterator<Item = (usize, u32)>) -> (Vec<usize>, u64) {
         let (mut targets, mut pairs) = (Vec::new(), 0);
         for (k, close) in close {
-            let own = self.tree.targets().twins[k];
+            let own = self.tree.targets().coincident[k];
             if close != own {
                 pairs += close.saturating_sub(own) as u64;
                 targets.push(k);
@@ -318,7 +318,7 @@ impl<'a> Near<'a> {
         let close: Vec<u32> = scratch.sums.chunks(sets).map(|sums| sums[0].close).collect();
         let scale = [unit, unit * unit, unit * unit, unit * unit];
         for ((k, sums), close) in part.targets.iter().zip(scratch.sums.chunks(sets)).zip(&close) {
-            if *close == self.tree.targets().twins[*k] {
+            if *close == self.tree.targets().coincident[*k] {
                 for (set, sum) in setting.held.iter().zip(sums) {
                     add(*set, *k, std::array::from_fn(|a| sum.force[a].f64() * scale[a]), None);
                 }
@@ -337,7 +337,7 @@ impl<'a> Near<'a> {
         add: &mut Add,
     ) -> Vec<u32> {
         let Scratch { sources, targets, all, .. } = scratch;
-        let (isa, sources, twins) = (Isa::best(), &*sources, &self.tree.targets().twins);
+        let (isa, sources, coincident) = (Isa::best(), &*sources, &self.tree.targets().coincident);
         let carried = Carried {
             charges: &sources.columns[3],
             dipoles: match &sources.more[..] {
@@ -350,7 +350,7 @@ impl<'a> Near<'a> {
         all.resize(targets.len(), All::default());
         let chunks = targets.par_chunks(CHUNK).zip(all.par_chunks_mut(CHUNK));
         chunks.for_each(|(targets, all)| all_sums::<T>(isa, sources, carried, squares, targets, all));
-        for (k, sum) in part.targets.iter().zip(&*all).filter(|(k, sum)| sum.close == twins[**k]) {
+        for (k, sum) in part.targets.iter().zip(&*all).filter(|(k, sum)| sum.close == coincident[**k]) {
             let value = |a: usize, power: i32| sum.values[a].f64() * unit.powi(power);
             let force = [value(0, 1), value(1, 2), value(2, 2), value(3, 2)];
             add(part.sets[0], *k, force, self.hessian.then(|| std::array::from_fn(|a| value(a + 4, 3))));

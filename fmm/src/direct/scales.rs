@@ -93,7 +93,7 @@ pub fn sums(
             total[0].add(usual.force[0], -sources.unit);
             (1..4).for_each(|a| total[a].add(usual.force[a], -2 * sources.unit));
         }
-        if usual.pairs as usize + (tree.targets().twins[*k] as usize) < sources.places.len() {
+        if usual.pairs as usize + (tree.targets().coincident[*k] as usize) < sources.places.len() {
             for (place, (j, source)) in sources.places.iter().enumerate() {
                 let d = std::array::from_fn(|a| sources.x[a][place] - at[a]);
                 if soft > 1.0 / LEAST || !is_usual(d) {

@@ -13,7 +13,7 @@ const PAIRS: usize = 1 << 22;
 const SEEN: usize = 64;
 
 /// The part of the results from which on it is reported.
-const TOLD: f64 = 1e-4;
+const REPORTED: f64 = 1e-4;
 
 /// By how many periods sources that are to act are moved: with periodic boundaries near images alone.
 pub fn shifts(state: &State) -> Vec<[i32; 3]> {
@@ -77,6 +77,6 @@ impl Rounding {
             |k: usize| if self.off[k] == 0.0 { 0.0 } else { (self.off[k] / self.size[k].max(self.off[k])).min(1.0) };
         let gradient = if has_gradient { part(1) } else { 0.0 };
         let left_out = LeftOut { targets: self.targets, potential: part(0), gradient, cell };
-        Some(left_out).filter(|l| l.potential.max(l.gradient) >= TOLD)
+        Some(left_out).filter(|l| l.potential.max(l.gradient) >= REPORTED)
     }
 }

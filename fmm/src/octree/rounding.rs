@@ -6,7 +6,7 @@ use super::kernel::KernelError;
 use super::stats::RoundedTerms;
 
 /// The parts of the results from which on the loss is reported, and refused.
-pub const TOLD: f64 = 1e-4;
+pub const REPORTED: f64 = 1e-4;
 pub const REFUSED: f64 = 1e-2;
 
 /// By how much results of a run are off at some targets since terms were rounded to the outputs' formats: sums of magnitudes, in box
@@ -71,6 +71,6 @@ impl Rounding {
         if most >= REFUSED {
             return Err(KernelError(told.sentence()));
         }
-        Ok(Some(told).filter(|_| most >= TOLD))
+        Ok(Some(told).filter(|_| most >= REPORTED))
     }
 }

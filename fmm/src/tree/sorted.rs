@@ -23,7 +23,7 @@ pub struct Sorted {
     /// Integer coordinates X.
     pub grid: Vec<[i32; 3]>,
     /// For each sorted point the number of sources at exactly its coordinates, itself included where it is one.
-    pub twins: Vec<u32>,
+    pub coincident: Vec<u32>,
     /// The power of two of scaled coordinates.
     shift: i32,
 }
@@ -35,7 +35,7 @@ impl Sorted {
         let scaled = columns.map(|c| order.par_iter().map(|k| map.scaled(c[*k as usize])).collect::<Vec<f64>>());
         let (unit, grid) = placed(map, &scaled);
         let input = (!map.exact).then(|| columns.map(|c| order.iter().map(|k| c[*k as usize]).collect()));
-        (Sorted { order, scaled, input, unit, grid, twins: Vec::new(), shift: map.shift }, keys)
+        (Sorted { order, scaled, input, unit, grid, coincident: Vec::new(), shift: map.shift }, keys)
     }
 
     /// Points that stand in Morton order already; `order` says of each what its index is. Coincident particles are not counted yet.
@@ -59,7 +59,7 @@ impl Sorted {
         };
         let (unit, grid) = placed(map, &scaled);
         let input = (!map.exact).then(|| columns.map(|c| among(c, &own, count, |x| x)));
-        Sorted { order, scaled, input, unit, grid, twins: Vec::new(), shift: map.shift }
+        Sorted { order, scaled, input, unit, grid, coincident: Vec::new(), shift: map.shift }
     }
 
     /// Gives points other places: those of `columns` in stretches, each with its first point and its number.
@@ -110,24 +110,24 @@ impl Sorted {
     }
 
     /// Counts coincident points among these points themselves.
-    pub(super) fn count_twins(&mut self) {
+    pub(super) fn count_coincident(&mut self) {
         /// Points of a task.
         const TWINS: usize = 1 << 16;
-        let mut twins: Vec<u32> = rayon::iter::repeat_n(1, self.len()).with_min_len(TWINS).collect();
+        let mut coincident: Vec<u32> = rayon::iter::repeat_n(1, self.len()).with_min_len(TWINS).collect();
         for group in sort::runs(&self.grid) {
             let mut members: Vec<usize> = group.collect();
             members.sort_unstable_by_key(|k| self.key(*k));
             for same in members.chunk_by(|a, b| self.key(*a) == self.key(*b)) {
-                same.iter().for_each(|k| twins[*k] = same.len() as u32);
+                same.iter().for_each(|k| coincident[*k] = same.len() as u32);
             }
         }
-        self.twins = twins;
+        self.coincident = coincident;
     }
 
     /// Counts coincident points among other points, the sources.
     #[allow(clippy::needless_range_loop, reason = "the same place of several arrays")]
-    pub(super) fn count_twins_among(&mut self, sources: &Sorted) {
-        let mut twins = vec![0; self.len()];
+    pub(super) fn count_coincident_among(&mut self, sources: &Sorted) {
+        let mut coincident = vec![0; self.len()];
         let mut first = 0;
         for group in self.grid.chunk_by(|a, b| a == b) {
             let mut keys: Vec<[u64; 3]> = sources.on_grid(&group[0]).map(|k| sources.key(k)).collect();
@@ -135,11 +135,11 @@ impl Sorted {
             for k in first..first + group.len() {
                 let own = self.key(k);
                 let below = keys.partition_point(|key| *key < own);
-                twins[k] = keys[below..].partition_point(|key| *key == own) as u32;
+                coincident[k] = keys[below..].partition_point(|key| *key == own) as u32;
             }
             first += group.len();
         }
-        self.twins = twins;
+        self.coincident = coincident;
     }
 }
 

@@ -52,7 +52,7 @@ pub fn in_turn(turn: usize) -> Result<usize, CudaError> {
     Ok(turn % count().max(1))
 }
 
-fn context(card: usize) -> Result<Arc<CudaContext>, CudaError> {
+fn context(device: usize) -> Result<Arc<CudaContext>, CudaError> {
     // SAFETY: it only tries to load NVIDIA's driver.
     if !unsafe { cudarc::driver::sys::is_culib_present() } {
         let what = "no CUDA driver was found: NVIDIA's library libcuda.so is missing";
@@ -66,7 +66,7 @@ fn context(card: usize) -> Result<Arc<CudaContext>, CudaError> {
     if let Some(why) = too_old(version) {
         return Err(CudaError::Failed(why));
     }
-    CudaContext::new(card).map_err(|e| {
+    CudaContext::new(device).map_err(|e| {
         CudaError::Failed(format!("the CUDA driver finds no GPU that can be used ({}); {REMEDY}", reason(&e)))
     })
 }
@@ -109,8 +109,8 @@ impl Device {
     }
 
     /// A GPU by its number, from 0.
-    pub fn open_at(card: usize) -> Result<Device, CudaError> {
-        let context = context(card)?;
+    pub fn open_at(device: usize) -> Result<Device, CudaError> {
+        let context = context(device)?;
         let open = || -> Result<_, DriverError> {
             let (major, minor) = context.compute_capability()?;
             Ok((context.new_stream()?, context.new_stream()?, context.name()?, format!("sm_{major}{minor}")))

@@ -161,21 +161,21 @@ struct Loaded<T: Number, C: GpuDevice> {
 }
 
 impl<T: Number, C: GpuDevice> Loaded<T, C> {
-    fn new(card: &C, text: &str, dense: &Dense, shape: &Shape) -> Result<Loaded<T, C>, CudaError> {
+    fn new(device: &C, text: &str, dense: &Dense, shape: &Shape) -> Result<Loaded<T, C>, CudaError> {
         let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
         let names = KERNELS.iter().chain(of_f32);
         let kernels = names.map(|name| {
-            let kernel = card.kernel(text, name, T::ARITHMETIC)?;
+            let kernel = device.kernel(text, name, T::ARITHMETIC)?;
             // A multiprocessor has blocks of two kernels at a time only if both want the same share of its shared memory.
             if ["m2l", "p2p"].contains(name) {
-                card.want_shared(&kernel)?;
+                device.want_shared(&kernel)?;
             }
             Ok((*name, kernel))
         });
         Ok(Loaded {
             kernels: kernels.collect::<Result<_, CudaError>>()?,
-            tables: Tables::new(card, dense, shape)?,
-            particles: Particles::new(card, 0, 0)?,
+            tables: Tables::new(device, dense, shape)?,
+            particles: Particles::new(device, 0, 0)?,
             cells: None,
             share: [0..0, 0..0],
             places: Problem::default(),
@@ -185,63 +185,64 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
 
 impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// Compiles the kernels for a P2P kernel that is 1/r, and sends the tables of an order.
-    pub fn new(cards: &[C], graph: &Graph, order: usize, units: Units) -> Result<GpuFmm<T, C>, CudaError> {
+    pub fn new(devices: &[C], graph: &Graph, order: usize, units: Units) -> Result<GpuFmm<T, C>, CudaError> {
         let (dense, shape) = (Dense::new(order, NEAR2), Shape::new(order, T::REAL));
         let text = text_of::<T>(graph, &dense, &shape).map_err(|Unfit(why)| CudaError::Failed(why))?;
-        let loaded = cards.iter().map(|card| Loaded::new(card, &text, &dense, &shape)).collect::<Result<_, _>>()?;
+        let loaded =
+            devices.iter().map(|device| Loaded::new(device, &text, &dense, &shape)).collect::<Result<_, _>>()?;
         let mut is_linked = true;
-        for (k, card) in cards.iter().enumerate() {
-            for (_, other) in cards.iter().enumerate().filter(|(j, _)| *j != k) {
-                is_linked &= card.reads(other)?;
+        for (k, device) in devices.iter().enumerate() {
+            for (_, other) in devices.iter().enumerate().filter(|(j, _)| *j != k) {
+                is_linked &= device.reads(other)?;
             }
         }
-        Ok(GpuFmm { shape, order, units, n: 0, parts: Parts { cards: 1, kinds: 1 }, is_linked, loaded })
+        Ok(GpuFmm { shape, order, units, n: 0, parts: Parts { devices: 1, kinds: 1 }, is_linked, loaded })
     }
 
     /// Memory for particles, which the GPUs of this process share evenly. If each GPU's share is as before, it keeps what it has.
     pub fn make_room(&mut self, team: &Team<C>, amounts: &Amounts) -> Result<(), CudaError> {
         let Amounts { all, sources, targets } = *amounts;
         let kinds = if team.all() > 1 && targets.is_some() { 2 } else { 1 };
-        let parts = Parts { cards: team.all(), kinds };
+        let parts = Parts { devices: team.all(), kinds };
         if (all, parts) != (self.n, self.parts) {
             self.loaded.iter_mut().for_each(|loaded| loaded.cells = None);
         }
         (self.n, self.parts) = (all, parts);
-        for (k, ((card, loaded), number)) in team.cards.iter().zip(&mut self.loaded).zip(team.own()).enumerate() {
-            let share = [sources, targets.unwrap_or(0)].map(|n| share_of(n, team.cards.len(), k));
+        for (k, ((device, loaded), number)) in team.devices.iter().zip(&mut self.loaded).zip(team.own()).enumerate() {
+            let share = [sources, targets.unwrap_or(0)].map(|n| share_of(n, team.devices.len(), k));
             let n = share[0].len() + share[1].len();
             if share != loaded.share || loaded.particles.room < n {
                 // The old ones go first.
-                (loaded.cells, loaded.particles) = (None, Particles::new(card, 0, 0)?);
+                (loaded.cells, loaded.particles) = (None, Particles::new(device, 0, 0)?);
                 let bytes = n as u64 * (Particles::<T, C>::INPUT_BYTES + Particles::<T, C>::BYTES);
-                card.check_capacity(bytes, "this FMM")?;
+                device.check_capacity(bytes, "this FMM")?;
                 // Of several GPUs each usually has more particles around its leaves than in its share. To allocate memory for them later
                 // costs more, and where memory is ample, some more of it does not matter.
-                let is_ample = parts.cards > 1 && card.check_capacity(3 * bytes, "this FMM").is_ok();
-                loaded.particles = Particles::new(card, n, if is_ample { n + n / 4 } else { n })?;
+                let is_ample = parts.devices > 1 && device.check_capacity(3 * bytes, "this FMM").is_ok();
+                loaded.particles = Particles::new(device, n, if is_ample { n + n / 4 } else { n })?;
             }
             let places = &mut loaded.places;
             places.number = share[0].start as u64;
             places.targets = if targets.is_some() { share[0].len() } else { n } as u64;
             places.is_apart = targets.is_some() as u64;
-            (places.card, places.cards, places.kinds) = (number as u64, parts.cards as u64, kinds as u64);
+            (places.device, places.devices, places.kinds) = (number as u64, parts.devices as u64, kinds as u64);
             places.peers = 0;
             loaded.share = share;
-            loaded.places = loaded.problem(card, parts);
+            loaded.places = loaded.problem(device, parts);
         }
-        if parts.cards > 1 && team.is_alone() && self.is_linked { self.introduce(team) } else { Ok(()) }
+        if parts.devices > 1 && team.is_alone() && self.is_linked { self.introduce(team) } else { Ok(()) }
     }
 
     /// Tells each GPU where the others have their shares.
     fn introduce(&mut self, team: &Team<C>) -> Result<(), CudaError> {
-        let of = |(card, loaded): (&C, &Loaded<T, C>)| {
-            let [x, y, z, q] = loaded.particles.input.each_ref().map(|column| card.place(column));
-            [x, y, z, q, card.place(&loaded.particles.order)]
+        let of = |(device, loaded): (&C, &Loaded<T, C>)| {
+            let [x, y, z, q] = loaded.particles.input.each_ref().map(|column| device.place(column));
+            [x, y, z, q, device.place(&loaded.particles.order)]
         };
-        let words: Vec<u64> = team.cards.iter().zip(&self.loaded).flat_map(of).collect();
-        for (card, loaded) in team.cards.iter().zip(&mut self.loaded) {
-            loaded.particles.peers = card.send(&words)?;
-            loaded.places.peers = card.place(&loaded.particles.peers);
+        let words: Vec<u64> = team.devices.iter().zip(&self.loaded).flat_map(of).collect();
+        for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
+            loaded.particles.peers = device.send(&words)?;
+            loaded.places.peers = device.place(&loaded.particles.peers);
         }
         Ok(())
     }
@@ -249,10 +250,10 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// Sends a column as the user gives it: x, y, z, or charges, of this process's sources, and behind them of its targets, which have no
     /// charges.
     pub fn send(&self, team: &Team<C>, column: usize, slices: &[&[f64]]) -> Result<(), CudaError> {
-        at_once(team.cards.iter().zip(&self.loaded), |(card, loaded)| {
+        at_once(team.devices.iter().zip(&self.loaded), |(device, loaded)| {
             let places = [0, loaded.share[0].len()];
             slices.iter().zip(&loaded.share).zip(places).try_for_each(|((slice, share), at)| {
-                card.put(bytes_of(&slice[share.clone()]), &loaded.particles.input[column], at)
+                device.put(bytes_of(&slice[share.clone()]), &loaded.particles.input[column], at)
             })
         })
     }
@@ -263,19 +264,19 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             0 => 0..loaded.particles.n,
             _ => loaded.share[0].len()..loaded.particles.n,
         };
-        let n = self.loaded[..team.cards.len()].iter().map(|loaded| targets(loaded).len()).sum();
+        let n = self.loaded[..team.devices.len()].iter().map(|loaded| targets(loaded).len()).sum();
         // Filling them with zeros first, by one thread, would take as long as all the rest.
         let mut columns = [0; 4].map(|_| Vec::with_capacity(n));
         let (mut rest, mut parts) = (columns.each_mut().map(|c| &mut c.spare_capacity_mut()[..n]), Vec::new());
-        for loaded in &self.loaded[..team.cards.len()] {
+        for loaded in &self.loaded[..team.devices.len()] {
             let share = targets(loaded);
             let (own, behind) = split_at(rest, share.len());
             parts.push((share, own));
             rest = behind;
         }
-        at_once(team.cards.iter().zip(&self.loaded).zip(parts), |((card, loaded), (share, mut columns))| {
+        at_once(team.devices.iter().zip(&self.loaded).zip(parts), |((device, loaded), (share, mut columns))| {
             let values = 4 * share.start..4 * share.end;
-            card.read_pieces(self.results(loaded), values, &mut |at, piece| {
+            device.read_pieces(self.results(loaded), values, &mut |at, piece| {
                 spread(piece, &factors, columns.each_mut().map(|column| &mut column[at / 4..][..piece.len() / 4]));
             })
         })?;
@@ -286,13 +287,13 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
 
     /// Where a GPU has the results of its share after a run.
     fn results<'a>(&self, loaded: &'a Loaded<T, C>) -> &'a C::Memory<T> {
-        if self.parts.cards > 1 { &loaded.particles.near } else { &loaded.particles.out }
+        if self.parts.devices > 1 { &loaded.particles.near } else { &loaded.particles.out }
     }
 }
 
 /// The share of a GPU where GPUs share so many particles evenly.
-fn share_of(n: usize, cards: usize, card: usize) -> Range<usize> {
-    n * card / cards..n * (card + 1) / cards
+fn share_of(n: usize, devices: usize, device: usize) -> Range<usize> {
+    n * device / devices..n * (device + 1) / devices
 }
 
 /// Particles whose results a thread brings to columns at a time.

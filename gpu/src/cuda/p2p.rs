@@ -7,7 +7,7 @@ use super::CudaError;
 use super::compile::Arithmetic;
 use super::device::{Device, failed};
 use super::octree::communicator::Raw;
-use super::whole::gpu_device::GpuDevice;
+use super::octree::gpu_device::GpuDevice;
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaEvent, CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits};
 use fmm::arith::lanes::Real;

@@ -14,7 +14,7 @@ mod text;
 use super::CudaError;
 use super::compile::Arithmetic;
 use super::device::Device;
-use super::whole::gpu_device::GpuDevice;
+use super::octree::gpu_device::GpuDevice;
 use memory::{Boxes, Points, Problem};
 use std::collections::HashMap;
 
@@ -109,20 +109,20 @@ pub struct Plane<C: GpuDevice = Device> {
 
 impl<C: GpuDevice> Plane<C> {
     /// Compiles the kernels for a shape.
-    pub fn new(card: &mut C, shape: Shape) -> Result<Plane<C>, CudaError> {
+    pub fn new(device: &mut C, shape: Shape) -> Result<Plane<C>, CudaError> {
         let (mesh, stages) = (mesh_text(&shape), stages_text(&shape));
         let mut kernels = HashMap::new();
         for name in MESH {
-            let mut kernel = card.kernel(&mesh, name, Arithmetic::Exact)?;
+            let mut kernel = device.kernel(&mesh, name, Arithmetic::Exact)?;
             if ["split_rest", "rank_few", "split_few"].contains(&name) {
-                card.share(&mut kernel, shape.split_memory())?;
+                device.share(&mut kernel, shape.split_memory())?;
             }
             kernels.insert(name, kernel);
         }
         for name in OTHERS {
-            kernels.insert(name, card.kernel(&stages, name, Arithmetic::Careful)?);
+            kernels.insert(name, device.kernel(&stages, name, Arithmetic::Careful)?);
         }
-        let binomials = card.send(&text::binomials(shape.order))?;
+        let binomials = device.send(&text::binomials(shape.order))?;
         let sort = Sort::default();
         Ok(Plane { shape, kernels, binomials, points: None, boxes: None, problem: None, sort, states: None })
     }
@@ -145,27 +145,27 @@ impl<C: GpuDevice> Plane<C> {
     }
 
     /// Sends points and strengths; as many as before take the same memory. There is at least one.
-    pub fn send(&mut self, card: &C, columns: Columns) -> Result<(), CudaError> {
+    pub fn send(&mut self, device: &C, columns: Columns) -> Result<(), CudaError> {
         let n = columns.x.len();
         if self.points.as_ref().is_none_or(|points| points.n != n) {
             // The old ones go first.
             (self.points, self.boxes, self.problem) = (None, None, None);
-            self.points = Some(Points::new(card, n, &self.shape)?);
+            self.points = Some(Points::new(device, n, &self.shape)?);
         }
         let points = self.points.as_mut().expect("it was made");
         let all = [Some(columns.x), Some(columns.y), Some(columns.re), columns.im.filter(|_| self.shape.is_complex)];
         for (column, to) in all.into_iter().zip(&mut points.input) {
             if let Some(column) = column {
-                card.write(column, to, 0)?;
+                device.write(column, to, 0)?;
             }
         }
-        card.finish()
+        device.finish()
     }
 
     /// The results in the order of the input: real and imaginary parts or gradients, and potentials.
-    pub fn fetch(&self, card: &C) -> Result<Vec<Vec<f64>>, CudaError> {
+    pub fn fetch(&self, device: &C) -> Result<Vec<Vec<f64>>, CudaError> {
         let Some(points) = &self.points else { return Ok(Vec::new()) };
-        let column = |k: usize| card.column(&points.out, k * points.n..(k + 1) * points.n);
+        let column = |k: usize| device.column(&points.out, k * points.n..(k + 1) * points.n);
         (0..self.shape.columns()).map(column).collect()
     }
 }
@@ -183,24 +183,24 @@ pub struct Found {
 
 #[cfg(test)]
 impl<C: GpuDevice> Plane<C> {
-    pub fn found(&self, card: &C) -> Found {
-        use super::whole::gpu_device::Plain;
+    pub fn found(&self, device: &C) -> Found {
+        use super::octree::gpu_device::Plain;
         let (points, boxes) = (self.points.as_ref().expect("points"), self.boxes.as_ref().expect("boxes"));
-        fn read<T: Plain, C: GpuDevice>(card: &C, from: &C::Memory<T>, at: usize, count: usize) -> Vec<T> {
+        fn read<T: Plain, C: GpuDevice>(device: &C, from: &C::Memory<T>, at: usize, count: usize) -> Vec<T> {
             let mut values = vec![T::default(); count];
-            card.read(from, at, &mut values).expect("it is there");
+            device.read(from, at, &mut values).expect("it is there");
             values
         }
         let (finest, all) = (1 << (2 * boxes.levels), ((4 << (2 * boxes.levels)) - 1) / 3);
-        let column = |k: usize| read::<f64, C>(card, &boxes.shapes[k], 0, all);
+        let column = |k: usize| read::<f64, C>(device, &boxes.shapes[k], 0, all);
         let list = |k: usize, at: usize, count: usize| {
-            let lists = read::<memory::List, C>(card, &boxes.lists[k], at, count);
-            let of = |l: &memory::List| read::<u32, C>(card, &boxes.items[k], l.start as usize, l.count as usize);
+            let lists = read::<memory::List, C>(device, &boxes.lists[k], at, count);
+            let of = |l: &memory::List| read::<u32, C>(device, &boxes.items[k], l.start as usize, l.count as usize);
             lists.iter().map(of).collect::<Vec<_>>()
         };
         Found {
-            order: read::<u32, C>(card, &points.order, self.last_column(boxes.levels) * points.n, points.n),
-            start: read::<u32, C>(card, &boxes.start, 0, finest + 1),
+            order: read::<u32, C>(device, &points.order, self.last_column(boxes.levels) * points.n, points.n),
+            start: read::<u32, C>(device, &boxes.start, 0, finest + 1),
             centre: [column(4), column(5)],
             radius: column(6),
             lists: [

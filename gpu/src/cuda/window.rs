@@ -2,11 +2,11 @@
 //! places themselves.
 //!
 //! A window has two halves. Its GPU fills one and marks it, others wait for that mark on their GPUs, copy, and mark what they have taken:
-//! no host waits for a GPU. Who calls when is the matter of `whole::links`.
+//! no host waits for a GPU. Who calls when is the matter of `octree::links`.
 
 use super::CudaError;
 use super::device::{Device, failed};
-use super::whole::card::Mark;
+use super::octree::gpu_device::Mark;
 use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUipcEventHandle, CUipcMem_flags, CUipcMemHandle, CUresult};
 use cudarc::driver::{CudaContext, DriverError, result};
 use std::ffi::c_char;
@@ -40,7 +40,7 @@ struct Told {
     /// Places of this process: the memory, and its events.
     places: [u64; 1 + Mark::COUNT],
     /// The number of the GPU, and the window's bytes.
-    card: u64,
+    device: u64,
     bytes: u64,
     memory: CUipcMemHandle,
     events: [CUipcEventHandle; Mark::COUNT],
@@ -52,7 +52,7 @@ const HANDLE: usize = 64;
 
 impl Told {
     fn bytes(&self) -> Vec<u8> {
-        let words = self.process.iter().chain(&self.places).chain([&self.card, &self.bytes]);
+        let words = self.process.iter().chain(&self.places).chain([&self.device, &self.bytes]);
         let mut bytes: Vec<u8> = words.flat_map(|word| word.to_le_bytes()).collect();
         let handles = std::iter::once(&self.memory.reserved).chain(self.events.iter().map(|event| &event.reserved));
         bytes.extend(handles.flatten().map(|byte| *byte as u8));
@@ -70,7 +70,7 @@ impl Told {
         Some(Told {
             process: [word(0), word(1)],
             places: std::array::from_fn(|k| word(2 + k)),
-            card: word(WORDS - 2),
+            device: word(WORDS - 2),
             bytes: word(WORDS - 1),
             memory: CUipcMemHandle { reserved: handle(0) },
             events: std::array::from_fn(|k| CUipcEventHandle { reserved: handle(1 + k) }),
@@ -120,10 +120,10 @@ impl Window {
             // It goes with this from here on.
             let mut window =
                 Window { context: device.context.clone(), place, bytes, events: Vec::new(), ipc_handle: Vec::new() };
-            let mut told = Told {
+            let mut ipc_handle = Told {
                 process: process(),
                 places: [place; 1 + Mark::COUNT],
-                card: device.context.ordinal() as u64,
+                device: device.context.ordinal() as u64,
                 bytes: bytes as u64,
                 memory: CUipcMemHandle { reserved: [0; HANDLE] },
                 events: [CUipcEventHandle { reserved: [0; HANDLE] }; Mark::COUNT],
@@ -147,7 +147,7 @@ impl Window {
             for place in &mut ipc_handle.places[1..] {
                 *place = event(untimed)? as u64;
             }
-            window.told = ipc_handle.bytes();
+            window.ipc_handle = ipc_handle.bytes();
             Ok(window)
         };
         make().map_err(|e| failed(REFUSED, e))
@@ -205,7 +205,7 @@ pub struct View {
 impl View {
     pub fn open(device: &Device, ipc_handle: &[u8]) -> Result<View, CudaError> {
         let refused = |why: &str| CudaError::Failed(format!("another process's GPU cannot be read: {why}"));
-        let told = Told::of(ipc_handle).ok_or_else(|| refused("it tells of none"))?;
+        let ipc_handle = Told::of(ipc_handle).ok_or_else(|| refused("it tells of none"))?;
         if ipc_handle.machine != machine() || ipc_handle.machine.is_empty() {
             return Err(refused("it is on another machine"));
         }
@@ -225,7 +225,7 @@ impl View {
                     view.events.push(Event(event));
                 }
             } else {
-                if !reaches(device, ipc_handle.card as usize)? {
+                if !reaches(device, ipc_handle.device as usize)? {
                     return Ok(None);
                 }
                 view.place = ipc_handle.places[0];
@@ -275,18 +275,18 @@ impl Drop for View {
 }
 
 /// Lets a GPU read another one of this process, by its number.
-fn reaches(device: &Device, card: usize) -> Result<bool, DriverError> {
-    if card == device.context.ordinal() {
+fn reaches(device: &Device, other: usize) -> Result<bool, DriverError> {
+    if other == device.context.ordinal() {
         return Ok(true);
     }
-    let other = CudaContext::new(card)?;
+    let peer = CudaContext::new(other)?;
     device.context.bind_to_thread()?;
     let mut can = 0;
     // SAFETY: both devices are open.
-    unsafe { sys::cuDeviceCanAccessPeer(&mut can, device.context.cu_device(), other.cu_device()) }.result()?;
+    unsafe { sys::cuDeviceCanAccessPeer(&mut can, device.context.cu_device(), peer.cu_device()) }.result()?;
     if can != 0 {
-        // SAFETY: the other context is that of its device, which lives as long as somebody uses it.
-        match unsafe { sys::cuCtxEnablePeerAccess(other.cu_ctx(), 0) } {
+        // SAFETY: the peer context is that of its device, which lives as long as somebody uses it.
+        match unsafe { sys::cuCtxEnablePeerAccess(peer.cu_ctx(), 0) } {
             CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => {}
             ended => ended.result()?,
         }
@@ -316,10 +316,10 @@ mod tests {
 
     #[test]
     fn what_is_told_of_a_window_is_read_and_anything_else_is_not() {
-        let told = Told {
+        let ipc_handle = Told {
             process: process(),
             places: [1, 2, 3, 4, 5],
-            card: 6,
+            device: 6,
             bytes: 7,
             memory: CUipcMemHandle { reserved: std::array::from_fn(|k| k as c_char) },
             events: [0, 1, 2, 3].map(|k| CUipcEventHandle { reserved: [-k; HANDLE] }),
@@ -327,7 +327,7 @@ mod tests {
         };
         let bytes = ipc_handle.bytes();
         let found = Told::of(&bytes).expect("it is whole");
-        assert_eq!((found.process, found.places, found.card, found.bytes), (process(), ipc_handle.places, 6, 7));
+        assert_eq!((found.process, found.places, found.device, found.bytes), (process(), ipc_handle.places, 6, 7));
         assert_eq!((found.memory.reserved, found.machine), (ipc_handle.memory.reserved, ipc_handle.machine));
         assert!(found.events.iter().zip(&ipc_handle.events).all(|(a, b)| a.reserved == b.reserved));
         assert!([0, 7, 100].iter().all(|end| Told::of(&bytes[..*end]).is_none()));

@@ -69,7 +69,7 @@ impl Gpu {
         if let Some(why) = self.refuses(options) {
             return Ok(Err(why));
         }
-        let count = self.cards.len();
+        let count = self.devices.len();
         let task = Task { name: self.name, geometry, sets, options, leaf: Some(leaf) };
         match self.among(&SingleProcess, count, &task) {
             // P2P alone takes less memory.
@@ -82,14 +82,15 @@ impl Gpu {
     }
 
     /// The same with other processes, each with its part of the task and as many GPUs: results of this one's share of the particles.
-    pub fn among(&mut self, others: &dyn Communicator, cards: usize, task: &Task) -> Result<Part, CudaError> {
+    pub fn among(&mut self, others: &dyn Communicator, devices: usize, task: &Task) -> Result<Part, CudaError> {
         let own = [Some(task.geometry.sources), task.geometry.targets].into_iter().flatten();
         let own: u64 = own.map(|columns| columns[0].len() as u64).sum();
         let n = numbers(others, &[own])?.iter().map(|one| one[0] as usize).sum();
-        let (found, [kernels, linked]) = self.connected(others, cards, n, task.options, |team, ready| match ready {
-            Ready::F32(_, whole) => task.run(team, whole),
-            Ready::F64(_, whole) => task.run(team, whole),
-        })?;
+        let (found, [kernels, linked]) =
+            self.connected(others, devices, n, task.options, |team, ready| match ready {
+                Ready::F32(_, whole) => task.run(team, whole),
+                Ready::F64(_, whole) => task.run(team, whole),
+            })?;
         Ok(found.map(|found| Found { kernels, linked, ..found }))
     }
 
@@ -98,14 +99,14 @@ impl Gpu {
     fn connected<R>(
         &mut self,
         others: &dyn Communicator,
-        cards: usize,
+        devices: usize,
         n: usize,
         options: &FmmOptions,
         work: impl FnOnce(&Team<Device>, &mut Ready) -> Result<R, CudaError>,
     ) -> Result<(R, [f64; 2]), CudaError> {
-        let Gpu { cards: all, kernel, units, whole, links, .. } = self;
+        let Gpu { devices: all, kernel, units, whole, links, .. } = self;
         // With other processes there may be fewer GPUs than before.
-        let team = Team::among(&all[..cards], others, links);
+        let team = Team::among(&all[..devices], others, links);
         let start = Instant::now();
         prepare(whole, all, kernel, units, options)?;
         let kernels = start.elapsed().as_secs_f64();
@@ -127,7 +128,7 @@ impl Gpu {
 
     /// Waits for the GPUs. If one fails here, it does nothing more.
     fn settle(&self) {
-        self.cards.iter().for_each(|card| card.finish().unwrap_or(()));
+        self.devices.iter().for_each(|device| device.finish().unwrap_or(()));
     }
 
     /// Gives back what links the GPUs with those of other processes. `meet` waits until all processes have come there: none reads what
@@ -166,9 +167,9 @@ impl Gpu {
         let leaf = Gpu::whole_leaf(n, options);
         let none = Geometry { sources: [&[]; 3], targets: None };
         let task = Task { name: self.name, geometry: none, sets: &[], options, leaf: Some(leaf) };
-        let Gpu { cards, kernel, units, whole, .. } = self;
-        prepare(whole, cards, kernel, units, options).map_err(BackendError::from)?;
-        let team = Team::alone(&self.cards);
+        let Gpu { devices, kernel, units, whole, .. } = self;
+        prepare(whole, devices, kernel, units, options).map_err(BackendError::from)?;
+        let team = Team::alone(&self.devices);
         let found = match self.whole.as_mut().expect("it was made") {
             Ready::F32(_, whole) => task.made(&team, whole, n, samples, repeat),
             Ready::F64(_, whole) => task.made(&team, whole, n, samples, repeat),
@@ -184,14 +185,14 @@ impl Gpu {
     pub fn timed(
         &mut self,
         others: &dyn Communicator,
-        cards: usize,
+        devices: usize,
         n: usize,
         options: &FmmOptions,
         repeat: u32,
     ) -> Result<Timed, CudaError> {
         let none = Geometry { sources: [&[]; 3], targets: None };
         let task = Task { name: self.name, geometry: none, sets: &[], options, leaf: None };
-        let timed = self.connected(others, cards, n, options, |team, ready| match ready {
+        let timed = self.connected(others, devices, n, options, |team, ready| match ready {
             Ready::F32(_, whole) => task.timed(team, whole, n, repeat),
             Ready::F64(_, whole) => task.timed(team, whole, n, repeat),
         });
@@ -202,14 +203,14 @@ impl Gpu {
     pub fn clear(&mut self) -> Result<(), FmmError> {
         self.forget();
         self.bound = None;
-        Ok(self.cards.iter().try_for_each(GpuDevice::finish).map_err(BackendError::from)?)
+        Ok(self.devices.iter().try_for_each(GpuDevice::finish).map_err(BackendError::from)?)
     }
 }
 
 /// Compiles the kernels and sends tables, unless they are there.
 fn prepare(
     there: &mut Option<Ready>,
-    cards: &[Device],
+    devices: &[Device],
     kernel: &Graph,
     units: &P2p,
     options: &FmmOptions,
@@ -227,8 +228,8 @@ fn prepare(
     let P2p { units, length, .. } = units;
     let units = Units { potential: units.potential, gradient: units.gradient, length: *length };
     *there = Some(match precision {
-        Precision::F32 => Ready::F32(order, GpuFmm::new(cards, kernel, order, units)?),
-        Precision::F64 => Ready::F64(order, GpuFmm::new(cards, kernel, order, units)?),
+        Precision::F32 => Ready::F32(order, GpuFmm::new(devices, kernel, order, units)?),
+        Precision::F64 => Ready::F64(order, GpuFmm::new(devices, kernel, order, units)?),
     });
     Ok(())
 }

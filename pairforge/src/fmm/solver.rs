@@ -46,7 +46,7 @@ impl Solver {
             true => None,
             false => Some(Kernels::new(&asked, route.entry, &mut route.options)?),
         };
-        let open = |kernel| Gpu::open_cards(route.entry.name, kernel, asked.gpus.unwrap_or(1));
+        let open = |kernel| Gpu::open_gpus(route.entry.name, kernel, asked.gpus.unwrap_or(1));
         let gpu = route.on_gpu.as_ref().map(open).transpose()?;
         let backend = (route.entry.open)(&BackendOptions { place: route.place.clone(), ..asked.engine.clone() });
         Ok(Solver { asked, route, kernels, gpu, backend, known: costs::known() })

@@ -72,7 +72,7 @@ fn sort(graph: &mut Graph, count: usize) {
 
 /// The value of a condition of a diagram.
 #[derive(Clone, Copy)]
-enum Meaning {
+enum FlagDemand {
     /// The value of a node.
     Node(NodeId),
     /// A diagram that grew too large.
@@ -83,7 +83,7 @@ enum Meaning {
 struct Analysis {
     diagrams: Diagrams,
     /// Of each condition, in the order of the diagrams: outer multiplexers first.
-    meanings: Vec<Meaning>,
+    meanings: Vec<FlagDemand>,
     conditions: HashMap<NodeId, u32>,
     cuts: HashMap<Function, u32>,
 }
@@ -128,7 +128,7 @@ impl Analysis {
                     let next = self.meanings.len() as u32;
                     let place = *self.conditions.entry(id).or_insert(next);
                     if place == next {
-                        self.meanings.push(Meaning::Node(id));
+                        self.meanings.push(FlagDemand::Node(id));
                     }
                     break self.diagrams.variable(place);
                 }
@@ -145,7 +145,7 @@ impl Analysis {
         let next = self.meanings.len() as u32;
         let place = *self.cuts.entry(function).or_insert(next);
         if place == next {
-            self.meanings.push(Meaning::Function(function));
+            self.meanings.push(FlagDemand::Function(function));
         }
         self.diagrams.variable(place)
     }
@@ -173,7 +173,7 @@ impl<'a> Made<'a> {
             }
             let choice = self.analysis.diagrams.choice(function);
             functions.extend([choice.then, choice.otherwise]);
-            if let Meaning::Function(whole) = self.analysis.meanings[choice.condition as usize] {
+            if let FlagDemand::Function(whole) = self.analysis.meanings[choice.condition as usize] {
                 cuts.insert(choice.condition, whole);
                 functions.push(whole);
             }
@@ -191,8 +191,8 @@ impl<'a> Made<'a> {
         }
         let Choice { condition, then, otherwise } = self.analysis.diagrams.choice(function);
         let condition = match self.analysis.meanings[condition as usize] {
-            Meaning::Node(id) => id,
-            Meaning::Function(whole) => self.node(whole),
+            FlagDemand::Node(id) => id,
+            FlagDemand::Function(whole) => self.node(whole),
         };
         let id = match (then, otherwise) {
             (TRUE, FALSE) => condition,

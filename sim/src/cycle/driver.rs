@@ -53,7 +53,7 @@ pub struct Exchange {
     pub out_room: u64,
     pub out_taken: u64,
     pub cycle_limit: u64,
-    pub timeouts: u64,
+    pub timeout: u64,
     pub stop_at_packet: u32,
     pub gap: u32,
     pub stall: u32,

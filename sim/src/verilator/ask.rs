@@ -8,21 +8,21 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 /// A program that does nothing but tell of itself takes far less, on a busy machine too.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Bytes of an answer that are read.
 const LONGEST: u64 = 1 << 16;
 
 /// The first line that a program prints. `missing` is the error where it cannot be started.
-pub fn first_line(command: &mut Command, timeouts: Duration, missing: SimError) -> Result<String, SimError> {
+pub fn first_line(command: &mut Command, timeout: Duration, missing: SimError) -> Result<String, SimError> {
     let program = std::path::PathBuf::from(command.get_program());
     let words = std::iter::once(program.display().to_string())
         .chain(command.get_args().map(|word| word.to_string_lossy().into_owned()));
     let call = words.collect::<Vec<_>>().join(" ");
     let silent = |why: String| Err(SimError::ToolSilent { call: call.clone(), why });
-    match output(command, timeouts) {
+    match output(command, timeout) {
         Err(_) => Err(missing),
-        Ok(None) => silent(format!("has not answered in {} s", timeouts.as_secs_f64())),
+        Ok(None) => silent(format!("has not answered in {} s", timeout.as_secs_f64())),
         Ok(Some(said)) if !said.status.success() => silent(format!("has failed with {}", said.status)),
         Ok(Some(said)) => match String::from_utf8_lossy(&said.stdout).lines().next().filter(|l| !l.trim().is_empty()) {
             Some(line) => Ok(line.to_string()),
@@ -32,8 +32,8 @@ pub fn first_line(command: &mut Command, timeouts: Duration, missing: SimError) 
 }
 
 /// Output of a program when it ended. `None` if it has not ended in time; it is then ended.
-pub fn output(command: &mut Command, timeouts: Duration) -> std::io::Result<Option<Output>> {
-    let deadline = Instant::now() + timeouts;
+pub fn output(command: &mut Command, timeout: Duration) -> std::io::Result<Option<Output>> {
+    let deadline = Instant::now() + timeout;
     ends_with_us(command);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let pipe = child.stdout.take().expect("it is a pipe");
@@ -44,7 +44,7 @@ pub fn output(command: &mut Command, timeouts: Duration) -> std::io::Result<Opti
         let _ = pipe.take(LONGEST).read_to_end(&mut bytes);
         send.send(bytes)
     });
-    let stdout = receive.recv_timeout(timeouts).ok();
+    let stdout = receive.recv_timeout(timeout).ok();
     let status = match &stdout {
         Some(_) => ended(&mut child, deadline)?,
         None => None,
@@ -72,14 +72,13 @@ mod tests {
 
     #[test]
     fn a_program_that_says_nothing_or_does_not_end_is_told() {
-        let said = |script: &str, timeouts: u64| {
+        let said = |script: &str, timeout: u64| {
             let missing = SimError::ToolMissing { tool: "sh".into(), how: "nothing".into() };
             let mut command = Command::new("sh");
-            first_line(command.args(["-c", script]), Duration::from_millis(timeouts), missing)
-                .map_err(|e| e.to_string())
+            first_line(command.args(["-c", script]), Duration::from_millis(timeout), missing).map_err(|e| e.to_string())
         };
         assert_eq!(said("echo one; echo two", 10_000), Ok("one".to_string()));
-        for (script, timeouts, why) in [
+        for (script, timeout, why) in [
             ("exec sleep 100", 100, "has not answered in 0.1 s"),
             // The pipe is closed, and the program goes on.
             ("echo one; exec > /dev/null; exec sleep 100", 100, "has not answered"),
@@ -89,11 +88,11 @@ mod tests {
             ("echo; echo two", 10_000, "has said nothing"),
             ("echo one; exit 4", 10_000, "has failed with exit status: 4"),
         ] {
-            let err = said(script, timeouts).expect_err(script);
+            let err = said(script, timeout).expect_err(script);
             assert!(err.contains("sh -c") && err.contains(why), "{script}: {err}");
         }
         let missing = SimError::ToolMissing { tool: "none".into(), how: "nothing".into() };
-        let err = first_line(&mut Command::new("/none/such"), PATIENCE, missing).expect_err("there is none");
+        let err = first_line(&mut Command::new("/none/such"), TIMEOUT, missing).expect_err("there is none");
         assert!(err.to_string().contains("none was not found"), "{err}");
     }
 }

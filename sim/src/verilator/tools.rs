@@ -1,7 +1,7 @@
 //! Finding Verilator and a C++ compiler, and running them.
 
 use super::CXX_FLAGS;
-use super::ask::{PATIENCE, first_line, output};
+use super::ask::{TIMEOUT, first_line, output};
 use super::binary::Kind;
 use crate::SimError;
 use crate::cache::Cache;
@@ -102,20 +102,20 @@ impl Tools {
 fn look() -> Result<Tools, SimError> {
     let missing = |tool: &str| SimError::ToolMissing { tool: tool.into(), how: HOW.into() };
     let verilator = on_path("verilator").ok_or_else(|| missing("verilator"))?;
-    let version = first_line(Command::new(&verilator).arg("--version"), PATIENCE, missing("verilator"))?;
+    let version = first_line(Command::new(&verilator).arg("--version"), TIMEOUT, missing("verilator"))?;
     let major = version.split_whitespace().nth(1).and_then(|v| v.split('.').next()?.parse::<u32>().ok());
     if major.is_none_or(|m| m < OLDEST) {
         return Err(missing(&format!("verilator {OLDEST} or newer (there is: {version})")));
     }
     let root = first_line(
         Command::new(&verilator).args(["--getenv", "VERILATOR_ROOT"]),
-        PATIENCE,
+        TIMEOUT,
         missing("verilator's include directory"),
     )?;
     let root = Some(PathBuf::from(root)).filter(|r| r.join("include/verilated.h").exists());
     let root = root.ok_or_else(|| missing("verilator's include directory"))?;
     let cxx = ["clang++", "g++"].iter().find_map(|c| on_path(c)).ok_or_else(|| missing("clang++ or g++"))?;
-    let cxx_version = first_line(Command::new(&cxx).arg("--version"), PATIENCE, missing("clang++ or g++"))?;
+    let cxx_version = first_line(Command::new(&cxx).arg("--version"), TIMEOUT, missing("clang++ or g++"))?;
     let tuning = if takes(&cxx, TUNING) { TUNING.to_vec() } else { Vec::new() };
     Ok(Tools { verilator, version, root, cxx, cxx_version, tuning })
 }
@@ -124,7 +124,7 @@ fn look() -> Result<Tools, SimError> {
 fn takes(cxx: &Path, flags: &[&str]) -> bool {
     let mut command = Command::new(cxx);
     command.args(flags).args(["-x", "c++", "-c", "/dev/null", "-o", "/dev/null"]);
-    output(&mut command, PATIENCE).is_ok_and(|done| done.is_some_and(|done| done.status.success()))
+    output(&mut command, TIMEOUT).is_ok_and(|done| done.is_some_and(|done| done.status.success()))
 }
 
 fn on_path(program: &str) -> Option<PathBuf> {

@@ -15,6 +15,7 @@ mod engine_flow;
 mod engine_lint;
 mod ethernet;
 mod exact_c;
+mod f64_references;
 mod folded;
 mod fractions;
 mod gmii;
@@ -37,7 +38,6 @@ mod random_kernels;
 mod rgmii;
 mod switch;
 mod testbench;
-mod twins;
 mod words;
 
 #[allow(dead_code, reason = "pg2's tests use the rest")]

@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let kernel = source::load("p2p")?.1;
     let (all, mut figures) = (args.gpus as usize, Vec::new());
     let counts = std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|k| *k < all).chain([all]);
-    let open = if args.in_place { Gpu::open_in_place_of } else { Gpu::open_cards };
+    let open = if args.in_place { Gpu::open_in_place_of } else { Gpu::open_gpus };
     let mut gpus: Vec<Gpu> = counts.map(|k| open("cuda", &kernel, k)).collect::<Result<_, _>>().map_err(failure)?;
     match args.n {
         Some(n) => measure_made(&mut gpus, n as usize, args, &mut figures)?,
@@ -118,7 +118,7 @@ fn measure(gpus: &mut [Gpu], case: &Case, args: &Args, figures: &mut Vec<Figure>
         for _ in 0..args.repeat {
             runs.push(run()?.stats);
         }
-        let gpus = gpu.cards();
+        let gpus = gpu.devices();
         if *first.get_or_insert_with(|| field.clone()) != field {
             return Err(Failure::Tool(format!("{what}: {gpus} GPUs give other bits than one")));
         }
@@ -143,18 +143,18 @@ fn measure_made(gpus: &mut [Gpu], n: usize, args: &Args, figures: &mut Vec<Figur
         let made = match gpu.made(n, &options, samples, args.repeat).map_err(failure)? {
             Ok(made) => made,
             Err(why) if k < most => {
-                say!("  {n} particles made on the GPU, order {order}, f32, {} GPUs: {why}", gpu.cards())?;
+                say!("  {n} particles made on the GPU, order {order}, f32, {} GPUs: {why}", gpu.devices())?;
                 gpu.clear().map_err(failure)?;
                 continue;
             }
             Err(why) => return Err(Failure::Tool(why)),
         };
         if *first.get_or_insert_with(|| made.field.clone()) != made.field {
-            return Err(Failure::Tool(format!("{} GPUs give other bits than one", gpu.cards())));
+            return Err(Failure::Tool(format!("{} GPUs give other bits than one", gpu.devices())));
         }
-        let of = (gpu.cards(), Gpu::whole_leaf(n, &options));
+        let of = (gpu.devices(), Gpu::whole_leaf(n, &options));
         let figure = Figure::new(made.runs, made.errors, of, &case, "f32", args.in_place);
-        figure.say(&format!("{n} particles made on the GPU, order {order}, f32, {} GPUs", gpu.cards()))?;
+        figure.say(&format!("{n} particles made on the GPU, order {order}, f32, {} GPUs", gpu.devices()))?;
         figures.push(figure);
         gpu.clear().map_err(failure)?;
     }

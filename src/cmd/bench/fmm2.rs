@@ -107,8 +107,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         points: Points::new(Spread::Uniform),
         reference: None,
     };
-    let issue = ceiling::instructions_f64(&mut bench.gpu.card).map_err(|e| Failure::Tool(e.to_string()))?;
-    let device = bench.gpu.card.name.clone();
+    let issue = ceiling::instructions_f64(&mut bench.gpu.device).map_err(|e| Failure::Tool(e.to_string()))?;
+    let device = bench.gpu.device.name.clone();
     say!(
         "  {device}: {:.2}e12 FMA/s in f64 measured, which bounds P2P by {:.3}e12 pairs/s",
         issue / 1e12,

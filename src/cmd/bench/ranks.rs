@@ -13,7 +13,7 @@ use fmm::octree::tune::cost::Costs;
 use fmm::octree::{FmmError, FmmOptions, MOST_PARTICLES, Precision};
 use ranks::model::{Case, Model};
 use ranks::prepare::Slice;
-use ranks::simulate::{Simulated, Whole};
+use ranks::simulate::{Simulated, SimulatedProblem};
 use ranks::solve::solve;
 use ranks::{RankError, threads};
 use std::fmt::Write;
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut all = Vec::new();
     for (name, distribution) in DISTRIBUTIONS {
         let particles = generate(n, distribution, distribution.default_charge(), 1);
-        let whole = Whole::new(particles.columns(), &options, &costs).map_err(failed)?;
+        let whole = SimulatedProblem::new(particles.columns(), &options, &costs).map_err(failed)?;
         say!("  {name}: {} boxes", whole.boxes())?;
         say!(
             "  {:>6} {:>9} {:>9} {:>6} {:>8} {:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9}",

@@ -29,7 +29,7 @@ use ranks::report::RanksReport;
 use ranks::solve::{Answer, collected, solve};
 use ranks::tune::{self, Engine, Tuned};
 use ranks::{RankError, threads};
-use ranks::{budget, cards};
+use ranks::{budget, gpus};
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -306,7 +306,7 @@ impl<'a> Job<'a> {
     fn open(&self, comm: &dyn Comm) -> Result<(Option<Gpu>, Box<dyn Backend>), RankError> {
         let Route { entry, on_gpu, .. } = &self.route;
         let (turn, of) = on_machine(comm)?;
-        let share = Share { turn, of, cards: self.args.gpus.map(|count| count as usize) };
+        let share = Share { turn, of, devices: self.args.gpus.map(|count| count as usize) };
         let gpu = on_gpu.as_ref().map(|kernel| Gpu::open_shared(entry.name, kernel, &share)).transpose();
         let gpu = agree(comm, gpu.map_err(RankError::from))?;
         let place = self.route.place_of_rank(comm.rank(), comm.size());
@@ -456,7 +456,7 @@ fn run_on_gpus(
     if let Some(why) = gpu.refuses(slice.options).filter(|_| asked.wants_gpu()) {
         return Err(RankError::Option(whole::refused(&why)));
     }
-    match cards::solve(comm, slice, gpu, asked.asked_leaf())? {
+    match gpus::solve(comm, slice, gpu, asked.asked_leaf())? {
         Err(why) if asked.wants_gpu() => Err(RankError::Range(whole::refused(&why))),
         answer => Ok(answer),
     }

@@ -401,12 +401,12 @@ impl<'a> Leaves<'a> {
                         let force = &mut out[*set].force[targets[0] - first..][..targets.len()];
                         let [p, x, y, z] = [0, 1, 2, 3].map(|a| &own.columns[4 * set + a][targets[0] - first..]);
                         let sums = p.iter().zip(x).zip(y.iter().zip(z));
-                        let (close, twins) =
-                            (&own.close[targets[0] - first..], &near.tree.targets().twins[targets[0]..]);
-                        for (((force, ((p, x), (y, z))), close), twins) in
-                            force.iter_mut().zip(sums).zip(close).zip(twins)
+                        let (close, coincident) =
+                            (&own.close[targets[0] - first..], &near.tree.targets().coincident[targets[0]..]);
+                        for (((force, ((p, x), (y, z))), close), coincident) in
+                            force.iter_mut().zip(sums).zip(close).zip(coincident)
                         {
-                            if close == twins {
+                            if close == coincident {
                                 let sums = [p.f64(), x.f64(), y.f64(), z.f64()];
                                 (0..4).for_each(|a| force[a] += sums[a]);
                             }

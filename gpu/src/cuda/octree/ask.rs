@@ -26,16 +26,16 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         let asked = asked(team, &wants)?;
         let answers = all.iter().zip(&asked).map(|(on, asked)| answer(on, asked)).collect::<Result<Vec<_>, _>>()?;
         let answered = answered(team, &wants, &answers)?;
-        all.iter().zip(&answered).map(|(on, wide)| on.card.send(wide)).collect()
+        all.iter().zip(&answered).map(|(on, wide)| on.device.send(wide)).collect()
     }
 
     /// The requests of a GPU to each of all.
     fn wants(&self, team: &Team<C>, on: &On<T, C>) -> Result<Vec<Wants>, CudaError> {
         let cells = on.loaded.cells.as_ref().expect("it has a tree");
-        let count = cells.status(on.card)?.wanted as usize;
+        let count = cells.status(on.device)?.wanted as usize;
         let mut words = vec![T::default(); count * size_of::<Slot>() / size_of::<T>()];
         let at = (on.problem.wanted - on.problem.out) as usize / size_of::<T>();
-        on.card.read(&on.loaded.particles.out, at, &mut words)?;
+        on.device.read(&on.loaded.particles.out, at, &mut words)?;
         let mut wants = vec![Wants::default(); team.all()];
         for (number, slot) in of::<Slot>(bytes_of(&words)).into_iter().enumerate() {
             let of = &mut wants[slot.part as usize / self.parts.kinds];
@@ -48,7 +48,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
 
 /// For each own GPU the requests of each of all.
 fn asked<C: GpuDevice>(team: &Team<C>, wants: &[Vec<Wants>]) -> Result<Vec<Vec<Vec<u32>>>, CudaError> {
-    let mut asked = vec![vec![Vec::new(); team.all()]; team.cards.len()];
+    let mut asked = vec![vec![Vec::new(); team.all()]; team.devices.len()];
     for (by, wants) in team.own().zip(wants) {
         for (asked, wants) in asked.iter_mut().zip(&wants[team.own()]) {
             asked[by] = wants.slots.clone();
@@ -89,12 +89,12 @@ fn answer<T: Number, C: GpuDevice>(on: &On<T, C>, asked: &[Vec<u32>]) -> Result<
     if slots.is_empty() {
         return Ok(vec![Vec::new(); asked.len()]);
     }
-    let (places, wide) = (on.card.send(&slots)?, on.card.room::<Wide>(slots.len())?);
-    let problem = Problem { wide_at: on.card.place(&places), wide: on.card.place(&wide), ..on.problem };
+    let (places, wide) = (on.device.send(&slots)?, on.device.room::<Wide>(slots.len())?);
+    let problem = Problem { wide_at: on.device.place(&places), wide: on.device.place(&wide), ..on.problem };
     let count = slots.len() as u32;
     let size = Size { blocks: count.div_ceil(256), threads: 256 };
-    on.loaded.launch(on.card, "answer", size, &problem, &[count])?;
-    let answers = on.card.column(&wide, 0..slots.len())?;
+    on.loaded.launch(on.device, "answer", size, &problem, &[count])?;
+    let answers = on.device.column(&wide, 0..slots.len())?;
     let mut rest = &answers[..];
     let part = |slots: &Vec<u32>| {
         let (part, behind) = rest.split_at(slots.len());
@@ -112,12 +112,12 @@ fn answered<C: GpuDevice>(
 ) -> Result<Vec<Vec<Wide>>, CudaError> {
     let mut all: Vec<Vec<Wide>> =
         wants.iter().map(|wants| vec![Wide::default(); wants.iter().map(|wants| wants.slots.len()).sum()]).collect();
-    let mut put = |card: usize, wants: &Wants, values: &[Wide]| {
-        wants.numbers.iter().zip(values).for_each(|(number, value)| all[card][*number] = *value);
+    let mut put = |device: usize, wants: &Wants, values: &[Wide]| {
+        wants.numbers.iter().zip(values).for_each(|(number, value)| all[device][*number] = *value);
     };
-    for (card, by) in team.own().enumerate() {
-        for (wants, answers) in wants[card][team.own()].iter().zip(answers) {
-            put(card, wants, &answers[by]);
+    for (device, by) in team.own().enumerate() {
+        for (wants, answers) in wants[device][team.own()].iter().zip(answers) {
+            put(device, wants, &answers[by]);
         }
     }
     if team.is_alone() {
@@ -132,10 +132,10 @@ fn answered<C: GpuDevice>(
     let found = team.travel(|| team.others.exchange(out.collect()))?;
     for process in team.others() {
         let mut rest = &found[process][..];
-        for (card, wants) in wants.iter().enumerate() {
+        for (device, wants) in wants.iter().enumerate() {
             for wants in &wants[team.numbers(process)] {
                 let (values, behind) = rest.split_at(wants.slots.len() * size_of::<Wide>());
-                put(card, wants, &of::<Wide>(values));
+                put(device, wants, &of::<Wide>(values));
                 rest = behind;
             }
         }

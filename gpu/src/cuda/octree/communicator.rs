@@ -118,7 +118,7 @@ pub fn of<N: Raw>(bytes: &[u8]) -> Vec<N> {
 
 /// The GPUs of a run: those of this process, and what is known of others.
 pub struct Team<'a, C: GpuDevice> {
-    pub cards: &'a [C],
+    pub devices: &'a [C],
     pub others: &'a dyn Communicator,
     /// How GPUs of processes read each other's memory, where they do.
     pub(super) links: Option<&'a RefCell<Links<C>>>,
@@ -138,22 +138,22 @@ pub struct Exchanged {
 }
 
 impl<'a, C: GpuDevice> Team<'a, C> {
-    pub fn alone(cards: &'a [C]) -> Team<'a, C> {
-        Team { cards, others: &SingleProcess, links: None, travelled: Cell::new(0.0), spans: RefCell::default() }
+    pub fn alone(devices: &'a [C]) -> Team<'a, C> {
+        Team { devices, others: &SingleProcess, links: None, travelled: Cell::new(0.0), spans: RefCell::default() }
     }
 
-    pub fn among(cards: &'a [C], others: &'a dyn Communicator, links: &'a RefCell<Links<C>>) -> Team<'a, C> {
-        Team { others, links: Some(links), ..Team::alone(cards) }
+    pub fn among(devices: &'a [C], others: &'a dyn Communicator, links: &'a RefCell<Links<C>>) -> Team<'a, C> {
+        Team { others, links: Some(links), ..Team::alone(devices) }
     }
 
     /// How many GPUs there are in all processes.
     pub fn all(&self) -> usize {
-        self.cards.len() * self.others.count()
+        self.devices.len() * self.others.count()
     }
 
     /// The numbers of a process's GPUs.
     pub fn numbers(&self, process: usize) -> Range<usize> {
-        process * self.cards.len()..(process + 1) * self.cards.len()
+        process * self.devices.len()..(process + 1) * self.devices.len()
     }
 
     /// The numbers of this process's GPUs.
@@ -177,22 +177,22 @@ impl<'a, C: GpuDevice> Team<'a, C> {
 
     /// The seconds that an own GPU was in exchanges with GPUs of other processes between two points in time, once it has done all that it
     /// was asked for.
-    pub fn exchanging(&self, card: usize, from: &Exchanged, to: &Exchanged) -> Result<f64, CudaError> {
+    pub fn exchanging(&self, device: usize, from: &Exchanged, to: &Exchanged) -> Result<f64, CudaError> {
         let spans = self.spans.borrow();
-        let of_card = spans[from.spans..to.spans].iter().map(|all| C::seconds(&all[card].0, &all[card].1));
-        Ok(to.seconds - from.seconds + of_card.sum::<Result<f64, CudaError>>()?)
+        let of_gpu = spans[from.spans..to.spans].iter().map(|all| C::seconds(&all[device].0, &all[device].1));
+        Ok(to.seconds - from.seconds + of_gpu.sum::<Result<f64, CudaError>>()?)
     }
 
     /// Notes an exchange of the GPUs, which began at these events and ends with what they have been asked for.
     pub(super) fn exchanged(&self, before: Vec<C::Event>) -> Result<(), CudaError> {
-        let ends = self.cards.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
+        let ends = self.devices.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
         self.spans.borrow_mut().push(before.into_iter().zip(ends).collect());
         Ok(())
     }
 
     /// Does what is done with other processes, once the own GPUs have done what was asked for before.
     pub fn travel<R>(&self, work: impl FnOnce() -> Result<R, CudaError>) -> Result<R, CudaError> {
-        self.cards.iter().try_for_each(C::finish)?;
+        self.devices.iter().try_for_each(C::finish)?;
         let start = Instant::now();
         let done = work();
         self.travelled.set(self.travelled.get() + start.elapsed().as_secs_f64());
@@ -208,11 +208,11 @@ impl<'a, C: GpuDevice> Team<'a, C> {
         all: &[Transfer],
     ) -> Result<(), CudaError> {
         let own = self.own();
-        let events = self.cards.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
+        let events = self.devices.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
         for copy in all.iter().filter(|copy| own.contains(&copy.from) && own.contains(&copy.to)) {
             let (j, k) = (copy.from - own.start, copy.to - own.start);
-            let source = From { card: &self.cards[j], memory: from[j], part: copy.part.clone(), event: &events[j] };
-            self.cards[k].take(to[k], copy.at, source)?;
+            let source = From { device: &self.devices[j], memory: from[j], part: copy.part.clone(), event: &events[j] };
+            self.devices[k].take(to[k], copy.at, source)?;
         }
         if !self.is_alone() {
             self.transfer_to_others(from, to, all)?;
@@ -222,12 +222,12 @@ impl<'a, C: GpuDevice> Team<'a, C> {
 
     /// Lets each own GPU wait for what the others have been asked for so far.
     fn meet(&self) -> Result<(), CudaError> {
-        if self.cards.len() == 1 {
+        if self.devices.len() == 1 {
             return Ok(());
         }
-        let events = self.cards.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
-        for (k, card) in self.cards.iter().enumerate() {
-            events.iter().enumerate().filter(|(j, _)| *j != k).try_for_each(|(_, event)| card.wait(event))?;
+        let events = self.devices.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
+        for (k, device) in self.devices.iter().enumerate() {
+            events.iter().enumerate().filter(|(j, _)| *j != k).try_for_each(|(_, event)| device.wait(event))?;
         }
         Ok(())
     }
@@ -256,9 +256,9 @@ impl<'a, C: GpuDevice> Team<'a, C> {
                     out[process] = bytes;
                 }
                 None => {
-                    let parts = pieces.iter().map(|(card, part)| {
-                        let card = card - own.start;
-                        (&self.cards[card], from[card], part.clone())
+                    let parts = pieces.iter().map(|(device, part)| {
+                        let device = device - own.start;
+                        (&self.devices[device], from[device], part.clone())
                     });
                     append(&mut out[process], parts)?;
                     known.push((process, pieces));
@@ -278,8 +278,8 @@ impl<'a, C: GpuDevice> Team<'a, C> {
                 arrived[copy.to - own.start].push((&bytes[..copy.part.len() * size_of::<N>()], copy.at));
             }
         }
-        at_once(self.cards.iter().zip(to).zip(arrived), |((card, memory), arrived)| {
-            arrived.iter().try_for_each(|(bytes, at)| card.put::<N>(bytes, memory, *at))
+        at_once(self.devices.iter().zip(to).zip(arrived), |((device, memory), arrived)| {
+            arrived.iter().try_for_each(|(bytes, at)| device.put::<N>(bytes, memory, *at))
         })
     }
 }
@@ -348,8 +348,8 @@ where
         rooms.push(room);
         rest = behind;
     }
-    at_once(parts.into_iter().zip(rooms), |((card, memory, part), room)| {
-        card.read_pieces(memory, part, &mut |at, piece: &[N]| {
+    at_once(parts.into_iter().zip(rooms), |((device, memory, part), room)| {
+        device.read_pieces(memory, part, &mut |at, piece: &[N]| {
             let (at, bytes) = (at * size_of::<N>(), bytes_of(piece));
             staging::copy(as_room(bytes), &mut room[at..at + bytes.len()]);
         })

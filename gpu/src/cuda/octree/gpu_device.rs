@@ -140,7 +140,7 @@ pub trait GpuDevice: Sync + Sized {
 
 /// A part of another GPU's memory.
 pub struct From<'a, C: GpuDevice, T: Plain> {
-    pub card: &'a C,
+    pub device: &'a C,
     pub memory: &'a C::Memory<T>,
     pub part: Range<usize>,
     /// When it is complete.
@@ -301,12 +301,12 @@ impl GpuDevice for Device {
             return Ok(());
         }
         let size = size_of::<T>();
-        let place = |card: &Device, memory, at: usize| GpuDevice::place::<T>(card, memory) + (at * size) as u64;
-        let (from_place, to_place) = (place(from.card, from.memory, from.part.start), place(self, to, at));
+        let place = |device: &Device, memory, at: usize| GpuDevice::place::<T>(device, memory) + (at * size) as u64;
+        let (from_place, to_place) = (place(from.device, from.memory, from.part.start), place(self, to, at));
         let copy = || {
             self.stream.wait(from.event)?;
             self.context.bind_to_thread()?;
-            let (own, other, bytes) = (self.context.cu_ctx(), from.card.context.cu_ctx(), from.part.len() * size);
+            let (own, other, bytes) = (self.context.cu_ctx(), from.device.context.cu_ctx(), from.part.len() * size);
             // SAFETY: both parts lie within memory of their GPU, which lives until the run has ended.
             unsafe {
                 cudarc::driver::result::memcpy_peer_async(

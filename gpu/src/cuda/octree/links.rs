@@ -24,7 +24,7 @@ const WORDS: usize = 4;
 pub struct Links<C: GpuDevice> {
     /// Bytes of half a window, of however many GPUs. All processes have the same.
     half: usize,
-    cards: usize,
+    devices: usize,
     /// The most that half a window may have.
     most: usize,
     /// None if one of the GPUs has none to show.
@@ -51,13 +51,13 @@ impl<C: GpuDevice> Default for Peer<C> {
 
 impl<C: GpuDevice> Peer<C> {
     /// As it is once the process tells this.
-    fn follow(self, cards: &[C], ipc_handle: &[u8]) -> Peer<C> {
-        if self.told == told && !self.views.is_empty() {
+    fn follow(self, devices: &[C], ipc_handle: &[u8]) -> Peer<C> {
+        if self.ipc_handle == ipc_handle && !self.views.is_empty() {
             return self;
         }
         // The old ones go first.
         drop(self);
-        Peer { ipc_handle: ipc_handle.to_vec(), views: views(cards, ipc_handle).unwrap_or_default() }
+        Peer { ipc_handle: ipc_handle.to_vec(), views: views(devices, ipc_handle).unwrap_or_default() }
     }
 }
 
@@ -72,7 +72,7 @@ impl<C: GpuDevice> Links<C> {
     pub fn with_most(most: usize) -> Links<C> {
         Links {
             half: 0,
-            cards: 0,
+            devices: 0,
             most,
             windows: Vec::new(),
             words: [0; WORDS],
@@ -105,19 +105,19 @@ impl<C: GpuDevice> Links<C> {
     }
 
     /// New windows, all of them or none.
-    fn open(&mut self, cards: &[C], half: usize) {
+    fn open(&mut self, devices: &[C], half: usize) {
         self.windows.clear();
-        (self.half, self.cards) = (half, cards.len());
+        (self.half, self.devices) = (half, devices.len());
         self.words = [0; WORDS].map(|_: u64| RandomState::new().build_hasher().finish());
-        let window = |card: &C| {
-            let window = card.window(half)?;
-            let words = card.send(&self.words)?;
-            card.fill(&window, 0, &words, 0..WORDS)?;
-            card.finish()?;
+        let window = |device: &C| {
+            let window = device.window(half)?;
+            let words = device.send(&self.words)?;
+            device.fill(&window, 0, &words, 0..WORDS)?;
+            device.finish()?;
             Ok(window)
         };
         // Without them, data goes by way of the hosts.
-        self.windows = cards.iter().map(window).collect::<Result<_, CudaError>>().unwrap_or_default();
+        self.windows = devices.iter().map(window).collect::<Result<_, CudaError>>().unwrap_or_default();
     }
 
     /// The handle by which others open the windows; nothing if there are none.
@@ -128,7 +128,7 @@ impl<C: GpuDevice> Links<C> {
             ipc_handle.extend((one.len() as u64).to_le_bytes());
             ipc_handle.extend(one);
         }
-        if self.windows.is_empty() { Vec::new() } else { told }
+        if self.windows.is_empty() { Vec::new() } else { ipc_handle }
     }
 }
 
@@ -140,28 +140,28 @@ fn word(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 /// The views that each own GPU has of the windows that a process tells of, if it reads in all of them what it must.
-fn views<C: GpuDevice>(cards: &[C], mut ipc_handle: &[u8]) -> Option<Vec<Vec<C::View>>> {
+fn views<C: GpuDevice>(devices: &[C], mut ipc_handle: &[u8]) -> Option<Vec<Vec<C::View>>> {
     let mut words = [0; WORDS];
     for place in &mut words {
         *place = word(&mut ipc_handle)?;
     }
-    let mut all: Vec<Vec<C::View>> = cards.iter().map(|_| Vec::new()).collect();
+    let mut all: Vec<Vec<C::View>> = devices.iter().map(|_| Vec::new()).collect();
     while !ipc_handle.is_empty() {
         let count = word(&mut ipc_handle)? as usize;
         let (one, behind) = ipc_handle.split_at_checked(count)?;
-        told = behind;
-        for (card, views) in cards.iter().zip(&mut all) {
+        ipc_handle = behind;
+        for (device, views) in devices.iter().zip(&mut all) {
             let found = || -> Result<(C::View, [u64; WORDS]), CudaError> {
-                let (view, room, mut found) = (card.view(one)?, card.room(WORDS)?, [0; WORDS]);
-                card.pull(&view, 0, &room, 0..WORDS)?;
-                card.read(&room, 0, &mut found)?;
+                let (view, room, mut found) = (device.view(one)?, device.room(WORDS)?, [0; WORDS]);
+                device.pull(&view, 0, &room, 0..WORDS)?;
+                device.read(&room, 0, &mut found)?;
                 Ok((view, found))
             };
             // A link that copies something else is none.
             views.push(found().ok().filter(|(_, found)| *found == words)?.0);
         }
     }
-    all.iter().all(|views| views.len() == cards.len()).then_some(all)
+    all.iter().all(|views| views.len() == devices.len()).then_some(all)
 }
 
 impl<C: GpuDevice> Team<'_, C> {
@@ -170,22 +170,22 @@ impl<C: GpuDevice> Team<'_, C> {
     pub fn connect(&self, bytes: usize) -> Result<(), CudaError> {
         let Some(links) = self.links.filter(|_| !self.is_alone()) else { return Ok(()) };
         let mut links = links.borrow_mut();
-        let (links, cards, others) = (&mut *links, self.cards, self.others);
+        let (links, devices, others) = (&mut *links, self.devices, self.others);
         // Nobody's GPU copies from a window any more once all have come to the next exchange.
-        cards.iter().try_for_each(C::finish)?;
+        devices.iter().try_for_each(C::finish)?;
         let half = links.half_for(bytes);
-        if half > links.half || links.cards != cards.len() {
+        if half > links.half || links.devices != devices.len() {
             links.close();
             others.meet()?;
-            links.open(cards, half);
+            links.open(devices, half);
         }
         links.rounds = 0;
-        let (told, own, count) = (others.gather(links.ipc_handle())?, others.number(), others.count());
+        let (ipc_handle, own, count) = (others.gather(links.ipc_handle())?, others.number(), others.count());
         links.peers.resize_with(count, Peer::default);
         // The driver takes milliseconds for each; processes begin with different ones.
         for process in (own + 1..own + count).map(|process| process % count) {
             let peer = &mut links.peers[process];
-            *peer = std::mem::take(peer).follow(cards, &ipc_handle[process]);
+            *peer = std::mem::take(peer).follow(devices, &ipc_handle[process]);
         }
         let reads: Vec<u32> = links.peers.iter().map(|peer| !peer.views.is_empty() as u32).collect();
         let reads = numbers(others, &reads)?;
@@ -220,7 +220,7 @@ impl<C: GpuDevice> Team<'_, C> {
         links: &mut Links<C>,
     ) -> Result<(), CudaError> {
         let (own, size) = (self.own(), size_of::<N>());
-        let process = |card: usize| card / self.cards.len();
+        let process = |device: usize| device / self.devices.len();
         // What each GPU puts into its window.
         let mut copies: Vec<Vec<&Transfer>> = vec![Vec::new(); self.all()];
         for copy in all.iter().filter(|copy| links.are_linked(process(copy.from), process(copy.to))) {
@@ -232,45 +232,45 @@ impl<C: GpuDevice> Team<'_, C> {
         if rounds == 0 {
             return Ok(());
         }
-        let before = self.cards.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
+        let before = self.devices.iter().map(C::event).collect::<Result<Vec<_>, _>>()?;
         for round in 0..rounds {
             let (half, part) = (links.rounds % 2, round * a_round..(round + 1) * a_round);
             let place = |element: usize| half * links.half + (element - part.start) * size;
-            for ((k, card), window) in self.cards.iter().enumerate().zip(&links.windows) {
+            for ((k, device), window) in self.devices.iter().enumerate().zip(&links.windows) {
                 let message = &filled[own.start + k];
                 if message.count <= part.start {
                     continue;
                 }
                 if links.rounds >= 2 {
-                    links.views(k).flatten().try_for_each(|view| card.wait_for(view, Mark::Taken(half)))?;
+                    links.views(k).flatten().try_for_each(|view| device.wait_for(view, Mark::Taken(half)))?;
                 }
                 for piece @ (_, elements) in &message.pieces {
                     let (at, elements) = within(message.starts[piece], elements, &part);
                     if !elements.is_empty() {
-                        card.fill(window, place(at), from[k], elements)?;
+                        device.fill(window, place(at), from[k], elements)?;
                     }
                 }
-                card.mark(window, Mark::Filled(half))?;
+                device.mark(window, Mark::Filled(half))?;
             }
             self.others.meet()?;
             for (j, message) in filled.iter().enumerate().filter(|(j, _)| !own.contains(j)) {
-                let mut waits = vec![true; self.cards.len()];
+                let mut waits = vec![true; self.devices.len()];
                 for copy in copies[j].iter().filter(|copy| own.contains(&copy.to) && !copy.part.is_empty()) {
                     let (at, elements) = within(message.starts[&copy.piece()], &copy.part, &part);
                     if elements.is_empty() {
                         continue;
                     }
                     let k = copy.to - own.start;
-                    let (card, view) = (&self.cards[k], &links.peers[process(j)].views[k][j % self.cards.len()]);
+                    let (device, view) = (&self.devices[k], &links.peers[process(j)].views[k][j % self.devices.len()]);
                     if std::mem::take(&mut waits[k]) {
-                        card.wait_for(view, Mark::Filled(half))?;
+                        device.wait_for(view, Mark::Filled(half))?;
                     }
                     let start = copy.at + elements.start - copy.part.start;
-                    card.pull(view, place(at), to[k], start..start + elements.len())?;
+                    device.pull(view, place(at), to[k], start..start + elements.len())?;
                 }
             }
-            for (card, window) in self.cards.iter().zip(&links.windows) {
-                card.mark(window, Mark::Taken(half))?;
+            for (device, window) in self.devices.iter().zip(&links.windows) {
+                device.mark(window, Mark::Taken(half))?;
             }
             links.rounds += 1;
         }
@@ -280,8 +280,8 @@ impl<C: GpuDevice> Team<'_, C> {
 
 impl<C: GpuDevice> Links<C> {
     /// For each linked process the views of its GPUs that an own GPU has.
-    fn views(&self, card: usize) -> impl Iterator<Item = &Vec<C::View>> {
-        self.peers.iter().filter_map(move |peer| peer.views.get(card))
+    fn views(&self, device: usize) -> impl Iterator<Item = &Vec<C::View>> {
+        self.peers.iter().filter_map(move |peer| peer.views.get(device))
     }
 }
 

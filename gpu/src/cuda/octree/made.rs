@@ -16,12 +16,12 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     pub fn make(&mut self, team: &Team<C>, n: usize, seed: u32) -> Result<(), CudaError> {
         let own = share_of(n, team.others.count(), team.others.number());
         self.make_room(team, &Amounts { all: n, ..Amounts::of(own.len()) })?;
-        for (card, loaded) in team.cards.iter().zip(&self.loaded) {
+        for (device, loaded) in team.devices.iter().zip(&self.loaded) {
             let size = Size { blocks: loaded.particles.n.div_ceil(256) as u32, threads: 256 };
             let places = Problem { number: own.start as u64 + loaded.places.number, ..loaded.places };
-            loaded.launch(card, "make", size, &places, &[seed])?;
+            loaded.launch(device, "make", size, &places, &[seed])?;
         }
-        team.cards.iter().try_for_each(C::finish)
+        team.devices.iter().try_for_each(C::finish)
     }
 
     /// The GPU whose share has a particle of this process's input, and the particle's place there.
@@ -36,7 +36,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         let mut values = vec![T::default(); 4 * targets.len()];
         for (target, value) in targets.iter().zip(values.chunks_exact_mut(4)) {
             let (k, place) = self.place_of(*target);
-            team.cards[k].read(self.results(&self.loaded[k]), 4 * place, value)?;
+            team.devices[k].read(self.results(&self.loaded[k]), 4 * place, value)?;
         }
         Ok(values)
     }
@@ -46,24 +46,24 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     pub fn direct(&self, team: &Team<C>, targets: &[usize]) -> Result<Vec<[f64; 4]>, CudaError> {
         let slices = self.loaded.iter().map(|l| l.particles.n.div_ceil(SLICE).clamp(1, MOST_SLICES));
         let slices: Vec<usize> = slices.collect();
-        let room = team.cards.iter().zip(&slices).map(|(card, slices)| card.room::<f64>(4 * slices));
+        let room = team.devices.iter().zip(&slices).map(|(device, slices)| device.room::<f64>(4 * slices));
         let room = room.collect::<Result<Vec<_>, _>>()?;
         let one = |target: &usize| {
             let (k, place) = self.place_of(*target);
             let mut centre = [0.0; 3];
             for (x, column) in centre.iter_mut().zip(&self.loaded[k].particles.input) {
-                team.cards[k].read(column, place, std::slice::from_mut(x))?;
+                team.devices[k].read(column, place, std::slice::from_mut(x))?;
             }
-            let all = team.cards.iter().zip(&self.loaded).zip(room.iter().zip(&slices));
-            for ((card, loaded), (room, slices)) in all.clone() {
-                let places = Problem { near: card.place(room), centre, ..loaded.places };
+            let all = team.devices.iter().zip(&self.loaded).zip(room.iter().zip(&slices));
+            for ((device, loaded), (room, slices)) in all.clone() {
+                let places = Problem { near: device.place(room), centre, ..loaded.places };
                 let size = Size { blocks: *slices as u32, threads: 256 };
-                loaded.launch(card, "direct", size, &places, &[*slices as u32])?;
+                loaded.launch(device, "direct", size, &places, &[*slices as u32])?;
             }
             let mut sum = [0.0; 4];
-            for ((card, _), (room, slices)) in all {
+            for ((device, _), (room, slices)) in all {
                 let mut words = vec![0.0; 4 * slices];
-                card.read(room, 0, &mut words)?;
+                device.read(room, 0, &mut words)?;
                 words.chunks_exact(4).for_each(|one| sum.iter_mut().zip(one).for_each(|(sum, x)| *sum += x));
             }
             Ok(sum)

@@ -144,8 +144,8 @@ pub struct Problem {
     pub targets: u64,
     pub is_apart: u64,
     /// The number of this GPU, and of all; the parts of a share.
-    pub card: u64,
-    pub cards: u64,
+    pub device: u64,
+    pub devices: u64,
     pub kinds: u64,
     /// The first sorted particle of the leaves around, among all.
     pub base: u64,
@@ -235,7 +235,7 @@ pub struct Cells<T: Plain, C: GpuDevice> {
 }
 
 impl<T: Number, C: GpuDevice> Tables<T, C> {
-    pub fn new(card: &C, dense: &Dense, shape: &Shape) -> Result<Tables<T, C>, CudaError> {
+    pub fn new(device: &C, dense: &Dense, shape: &Shape) -> Result<Tables<T, C>, CudaError> {
         let rounded = |all: &[Vec<f64>]| all.iter().flatten().map(|x| T::of(*x)).collect::<Vec<T>>();
         let mut matrices = Vec::with_capacity(dense.offsets.len() * shape.terms * shape.pitch);
         for row in dense.offsets.iter().flat_map(|o| o.matrix.chunks_exact(shape.terms)) {
@@ -259,12 +259,12 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
             });
         }
         Ok(Tables {
-            up: card.send(&rounded(&dense.up))?,
-            down: card.send(&rounded(&dense.down))?,
-            matrices: card.send(&matrices)?,
-            slopes: card.send(&slopes)?,
-            steps: card.send(&steps)?,
-            slope_terms: card.send(&slope_terms)?,
+            up: device.send(&rounded(&dense.up))?,
+            down: device.send(&rounded(&dense.down))?,
+            matrices: device.send(&matrices)?,
+            slopes: device.send(&slopes)?,
+            steps: device.send(&steps)?,
+            slope_terms: device.send(&slope_terms)?,
         })
     }
 }
@@ -275,24 +275,24 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
     pub const BYTES: u64 = 12 * size_of::<T>() as u64;
 
     /// For a share of so many, with capacity for so many around, of which there may be more.
-    pub fn new(card: &C, n: usize, room: usize) -> Result<Particles<T, C>, CudaError> {
-        let column = || card.room::<f64>(n);
+    pub fn new(device: &C, n: usize, room: usize) -> Result<Particles<T, C>, CudaError> {
+        let column = || device.room::<f64>(n);
         Ok(Particles {
             n,
             input: [column()?, column()?, column()?, column()?],
-            bounds: card.room(1 + BOUNDS_BLOCKS as usize)?,
-            order: card.room(n)?,
-            peers: card.room(0)?,
+            bounds: device.room(1 + BOUNDS_BLOCKS as usize)?,
+            order: device.room(n)?,
+            peers: device.room(0)?,
             room,
-            records: card.room(4 * room)?,
-            near: card.room(4 * room)?,
-            out: card.room(4 * room)?,
+            records: device.room(4 * room)?,
+            near: device.room(4 * room)?,
+            out: device.room(4 * room)?,
         })
     }
 
     /// Memory for so many, before the share is sorted; `near`, which has cells and ranks, follows with [`Particles::follow`] if this says
     /// for how many.
-    pub fn grow(&mut self, card: &C, count: usize) -> Result<Option<usize>, CudaError> {
+    pub fn grow(&mut self, device: &C, count: usize) -> Result<Option<usize>, CudaError> {
         if count <= self.room {
             return Ok(None);
         }
@@ -300,19 +300,19 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
         let room = count + count / 64;
         self.room = 0;
         // The old ones go first.
-        (self.records, self.out) = (card.room(0)?, card.room(0)?);
-        card.finish()?;
-        card.check_capacity(2 * Self::BYTES / 3 * room as u64, "this FMM")?;
-        (self.records, self.out) = (card.room(4 * room)?, card.room(4 * room)?);
+        (self.records, self.out) = (device.room(0)?, device.room(0)?);
+        device.finish()?;
+        device.check_capacity(2 * Self::BYTES / 3 * room as u64, "this FMM")?;
+        (self.records, self.out) = (device.room(4 * room)?, device.room(4 * room)?);
         Ok(Some(room))
     }
 
     /// The rest of it, once the share is sorted.
-    pub fn follow(&mut self, card: &C, room: usize) -> Result<(), CudaError> {
-        self.near = card.room(0)?;
-        card.finish()?;
-        card.check_capacity(Self::BYTES / 3 * room as u64, "this FMM")?;
-        self.near = card.room(4 * room)?;
+    pub fn follow(&mut self, device: &C, room: usize) -> Result<(), CudaError> {
+        self.near = device.room(0)?;
+        device.finish()?;
+        device.check_capacity(Self::BYTES / 3 * room as u64, "this FMM")?;
+        self.near = device.room(4 * room)?;
         self.room = room;
         Ok(())
     }
@@ -321,18 +321,18 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
 /// The parts of the input: the GPUs' shares, of one part each, or of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
-    pub cards: usize,
+    pub devices: usize,
     pub kinds: usize,
 }
 
 impl Parts {
     pub fn count(self) -> usize {
-        self.cards * self.kinds
+        self.devices * self.kinds
     }
 
     /// The parts of a GPU's share.
-    pub fn of(self, card: usize) -> Range<usize> {
-        card * self.kinds..(card + 1) * self.kinds
+    pub fn of(self, device: usize) -> Range<usize> {
+        device * self.kinds..(device + 1) * self.kinds
     }
 
     /// In a tree of a depth, the starts of cells that are known of each part, and its end.
@@ -343,11 +343,11 @@ impl Parts {
 
 impl<T: Number, C: GpuDevice> Cells<T, C> {
     /// For `n` particles in all, of parts of the input.
-    pub fn new(card: &C, shape: &Shape, depth: u32, n: usize, parts: Parts) -> Result<Cells<T, C>, CudaError> {
+    pub fn new(device: &C, shape: &Shape, depth: u32, n: usize, parts: Parts) -> Result<Cells<T, C>, CudaError> {
         let leaves = 1usize << (3 * depth);
         let blocks = leaves.min(n) + n / shape.targets() + 1;
         let counted = Status::WORDS + Rows::words(depth);
-        let (of_parts, of_rows, sums) = match parts.cards {
+        let (of_parts, of_rows, sums) = match parts.devices {
             1 => (0, 0, 0),
             _ => {
                 let places = parts.places(depth);
@@ -359,36 +359,36 @@ impl<T: Number, C: GpuDevice> Cells<T, C> {
         let numbers = (leaves * 8).saturating_sub(64) / 7 * shape.pitch;
         let words = of_parts + of_rows + sums + parts.count();
         let bytes = 4 * words + 12 * leaves + 8 * (blocks + counted) + 2 * numbers * size_of::<T>();
-        card.check_capacity(bytes as u64, "this FMM")?;
+        device.check_capacity(bytes as u64, "this FMM")?;
         Ok(Cells {
             depth,
-            parts: card.room(of_parts)?,
+            parts: device.room(of_parts)?,
             // One more, as each part has.
-            counts: card.room(leaves + 1)?,
-            share_sums: card.room(sums)?,
-            sums: card.room(leaves.div_ceil(1024))?,
-            starts: card.room(leaves + 1)?,
-            counted: card.room(counted)?,
-            row_parts: card.room(of_rows)?,
-            bases: card.room(parts.count())?,
-            work: card.room(blocks)?,
-            m: card.room(numbers)?,
-            l: card.room(numbers)?,
+            counts: device.room(leaves + 1)?,
+            share_sums: device.room(sums)?,
+            sums: device.room(leaves.div_ceil(1024))?,
+            starts: device.room(leaves + 1)?,
+            counted: device.room(counted)?,
+            row_parts: device.room(of_rows)?,
+            bases: device.room(parts.count())?,
+            work: device.room(blocks)?,
+            m: device.room(numbers)?,
+            l: device.room(numbers)?,
         })
     }
 
     /// The rows that a GPU counted.
-    pub fn rows(&self, card: &C, parts: Parts) -> Result<Rows, CudaError> {
+    pub fn rows(&self, device: &C, parts: Parts) -> Result<Rows, CudaError> {
         let mut words = vec![0; Rows::words(self.depth)];
-        card.read(&self.counted, Status::WORDS, &mut words)?;
-        let mut of_parts = vec![0; if parts.cards > 1 { parts.count() * Rows::count(self.depth) } else { 0 }];
-        card.read(&self.row_parts, 0, &mut of_parts)?;
+        device.read(&self.counted, Status::WORDS, &mut words)?;
+        let mut of_parts = vec![0; if parts.devices > 1 { parts.count() * Rows::count(self.depth) } else { 0 }];
+        device.read(&self.row_parts, 0, &mut of_parts)?;
         Ok(Rows::new(&words, of_parts, parts.count()))
     }
 
-    pub fn status(&self, card: &C) -> Result<Status, CudaError> {
+    pub fn status(&self, device: &C) -> Result<Status, CudaError> {
         let mut words = [0; Status::WORDS];
-        card.read(&self.counted, 0, &mut words)?;
+        device.read(&self.counted, 0, &mut words)?;
         Ok(Status::new(&words))
     }
 }

@@ -51,7 +51,8 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         if self.n == 0 {
             return Ok(Outcome::Unfit("there are no particles".into()));
         }
-        let mut clocks: Vec<Clock<C>> = team.cards.iter().map(|card| Clock { card, events: Vec::new() }).collect();
+        let mut clocks: Vec<Clock<C>> =
+            team.devices.iter().map(|device| Clock { device, events: Vec::new() }).collect();
         let mut tick = || clocks.iter_mut().try_for_each(|clock| clock.tick(team.so_far()));
         tick()?;
         let bounds = self.bounds(team)?;
@@ -93,8 +94,8 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// The counts that the GPUs made while they computed.
     fn status(&self, team: &Team<C>) -> Result<Status, CudaError> {
         let mut status = Status::default();
-        for (card, loaded) in team.cards.iter().zip(&self.loaded) {
-            status = status.plus(loaded.cells.as_ref().expect("it has a tree").status(card)?);
+        for (device, loaded) in team.devices.iter().zip(&self.loaded) {
+            status = status.plus(loaded.cells.as_ref().expect("it has a tree").status(device)?);
         }
         if team.is_alone() {
             return Ok(status);
@@ -106,13 +107,13 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// The box and the charges of all particles.
     fn bounds(&self, team: &Team<C>) -> Result<Bounds, CudaError> {
         let (blocks, threads) = (BOUNDS_BLOCKS, 256);
-        for (card, loaded) in team.cards.iter().zip(&self.loaded) {
-            loaded.launch(card, "bounds", Size { blocks, threads }, &loaded.places, &[])?;
-            loaded.launch(card, "all_bounds", Size { blocks: 1, threads }, &loaded.places, &[blocks])?;
+        for (device, loaded) in team.devices.iter().zip(&self.loaded) {
+            loaded.launch(device, "bounds", Size { blocks, threads }, &loaded.places, &[])?;
+            loaded.launch(device, "all_bounds", Size { blocks: 1, threads }, &loaded.places, &[blocks])?;
         }
-        let mut all = vec![[Bounds::default()]; team.cards.len()];
-        for ((card, loaded), bounds) in team.cards.iter().zip(&self.loaded).zip(&mut all) {
-            card.read(&loaded.particles.bounds, 0, bounds)?;
+        let mut all = vec![[Bounds::default()]; team.devices.len()];
+        for ((device, loaded), bounds) in team.devices.iter().zip(&self.loaded).zip(&mut all) {
+            device.read(&loaded.particles.bounds, 0, bounds)?;
         }
         let own = all.into_iter().map(|[bounds]| bounds).reduce(Bounds::join).expect("there is a card");
         if team.is_alone() {
@@ -149,87 +150,89 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     fn count(&mut self, team: &Team<C>, scales: &Scales, depth: u32) -> Result<Counted, CudaError> {
         let (n, leaves, units, parts) = (self.n, 1u32 << (3 * depth), self.units, self.parts);
         let threads = 1024;
-        for ((card, loaded), number) in team.cards.iter().zip(&mut self.loaded).zip(team.own()) {
+        for ((device, loaded), number) in team.devices.iter().zip(&mut self.loaded).zip(team.own()) {
             if loaded.cells.as_ref().is_none_or(|cells| cells.depth != depth) {
                 loaded.cells = None;
-                loaded.cells = Some(Cells::new(card, &self.shape, depth, n, parts)?);
-                loaded.places = loaded.problem(card, parts);
+                loaded.cells = Some(Cells::new(device, &self.shape, depth, n, parts)?);
+                loaded.places = loaded.problem(device, parts);
             }
             let cells = loaded.cells.as_mut().expect("it was made");
-            card.clear(if parts.cards > 1 { &mut cells.parts } else { &mut cells.counts })?;
-            card.clear(&mut cells.counted)?;
+            device.clear(if parts.devices > 1 { &mut cells.parts } else { &mut cells.counts })?;
+            device.clear(&mut cells.counted)?;
             let places = parts.kinds * parts.places(depth);
             // Where the GPU's own parts are.
-            let tally = match parts.cards {
-                1 => card.place(&cells.counts),
-                _ => card.place(&cells.parts) + (number * places * size_of::<u32>()) as u64,
+            let tally = match parts.devices {
+                1 => device.place(&cells.counts),
+                _ => device.place(&cells.parts) + (number * places * size_of::<u32>()) as u64,
             };
             let problem = Problem { tally, ..loaded.places.scaled::<T>(scales, units, depth) };
             let blocks = loaded.particles.n.div_ceil(256) as u32;
-            loaded.launch(card, "count", Size { blocks, threads: 256 }, &problem, &[])?;
-            if parts.cards > 1 {
+            loaded.launch(device, "count", Size { blocks, threads: 256 }, &problem, &[])?;
+            if parts.devices > 1 {
                 let blocks = places.div_ceil(1024) as u32;
-                loaded.launch(card, "share_cells", Size { blocks, threads }, &problem, &[])?;
-                loaded.launch(card, "share_sums", Size { blocks: 1, threads }, &problem, &[blocks])?;
-                loaded.launch(card, "share_add", Size { blocks, threads }, &problem, &[])?;
+                loaded.launch(device, "share_cells", Size { blocks, threads }, &problem, &[])?;
+                loaded.launch(device, "share_sums", Size { blocks: 1, threads }, &problem, &[blocks])?;
+                loaded.launch(device, "share_add", Size { blocks, threads }, &problem, &[])?;
             }
         }
-        if parts.cards > 1 {
-            let all: Vec<_> =
-                self.loaded[..team.cards.len()].iter().map(|l| &l.cells.as_ref().expect("it was made").parts).collect();
+        if parts.devices > 1 {
+            let all: Vec<_> = self.loaded[..team.devices.len()]
+                .iter()
+                .map(|l| &l.cells.as_ref().expect("it was made").parts)
+                .collect();
             let one = parts.kinds * parts.places(depth);
-            team.transfer(&all, &all, &to_all(team, |card| card * one..(card + 1) * one))?;
+            team.transfer(&all, &all, &to_all(team, |device| device * one..(device + 1) * one))?;
         }
-        for (card, loaded) in team.cards.iter().zip(&self.loaded) {
+        for (device, loaded) in team.devices.iter().zip(&self.loaded) {
             let problem = loaded.places.scaled::<T>(scales, units, depth);
             let blocks = leaves.div_ceil(1024);
-            loaded.launch(card, "scan_cells", Size { blocks, threads }, &problem, &[])?;
-            loaded.launch(card, "scan_sums", Size { blocks: 1, threads }, &problem, &[blocks])?;
-            loaded.launch(card, "scan_add", Size { blocks, threads }, &problem, &[])?;
+            loaded.launch(device, "scan_cells", Size { blocks, threads }, &problem, &[])?;
+            loaded.launch(device, "scan_sums", Size { blocks: 1, threads }, &problem, &[blocks])?;
+            loaded.launch(device, "scan_add", Size { blocks, threads }, &problem, &[])?;
         }
         // All GPUs count the same.
-        let rows = self.loaded[0].cells.as_ref().expect("it was made").rows(&team.cards[0], parts)?;
+        let rows = self.loaded[0].cells.as_ref().expect("it was made").rows(&team.devices[0], parts)?;
         Ok(Counted { depth, pairs: rows.rows.iter().map(|row| row.pairs).sum(), rows })
     }
 
     /// Sorts each GPU's share, and gives each GPU the particles of the leaves around its own.
     fn sort(&mut self, team: &Team<C>, scales: &Scales, plan: &Plan) -> Result<(), CudaError> {
         let parts = self.parts;
-        let mut grown = vec![None; team.cards.len()];
-        if parts.cards > 1 {
+        let mut grown = vec![None; team.devices.len()];
+        if parts.devices > 1 {
             let (bases, own) = (plan.bases(parts), &plan.parts[team.own()]);
-            for (k, (card, loaded)) in team.cards.iter().zip(&mut self.loaded).enumerate() {
-                grown[k] = loaded.particles.grow(card, own[k].particles as usize)?;
+            for (k, (device, loaded)) in team.devices.iter().zip(&mut self.loaded).enumerate() {
+                grown[k] = loaded.particles.grow(device, own[k].particles as usize)?;
                 let cells = loaded.cells.as_mut().expect("it was made");
-                card.write(&bases[team.own().start + k], &mut cells.bases, 0)?;
-                loaded.places = loaded.problem(card, parts);
+                device.write(&bases[team.own().start + k], &mut cells.bases, 0)?;
+                loaded.places = loaded.problem(device, parts);
             }
         }
         self.on(team, scales, plan).iter().try_for_each(On::sort)?;
-        if parts.cards == 1 {
+        if parts.devices == 1 {
             return Ok(());
         }
-        for ((card, loaded), grown) in team.cards.iter().zip(&mut self.loaded).zip(grown) {
+        for ((device, loaded), grown) in team.devices.iter().zip(&mut self.loaded).zip(grown) {
             if let Some(room) = grown {
-                loaded.particles.follow(card, room)?;
-                loaded.places = loaded.problem(card, parts);
+                loaded.particles.follow(device, room)?;
+                loaded.places = loaded.problem(device, parts);
             }
         }
         let (from, to): (Vec<_>, Vec<_>) =
-            self.loaded[..team.cards.len()].iter().map(|l| (&l.particles.out, &l.particles.near)).unzip();
+            self.loaded[..team.devices.len()].iter().map(|l| (&l.particles.out, &l.particles.near)).unzip();
         team.transfer(&from, &to, &plan.around(parts))?;
         self.on(team, scales, plan).iter().try_for_each(|on| on.merge(plan, parts))
     }
 
     /// The GPUs of this process with their parts.
     fn on<'a>(&'a self, team: &Team<'a, C>, scales: &Scales, plan: &Plan) -> Vec<On<'a, T, C>> {
-        let on = |((card, loaded), part): ((&'a C, &'a Loaded<T, C>), &Part)| {
+        let on = |((device, loaded), part): ((&'a C, &'a Loaded<T, C>), &Part)| {
             let Part { own, around, parents, base, .. } = *part;
             let problem = loaded.places.scaled::<T>(scales, self.units, plan.depth);
             let problem = Problem { own, around, parents, base: base as u64, ..problem };
-            On { card, loaded, problem: loaded.lists(problem, part), part: *part }
+            On { device, loaded, problem: loaded.lists(problem, part), part: *part }
         };
-        team.cards.iter().zip(&self.loaded).zip(&plan.parts[team.own()]).map(on).collect()
+        team.devices.iter().zip(&self.loaded).zip(&plan.parts[team.own()]).map(on).collect()
     }
 }
 
@@ -246,19 +249,19 @@ fn to_all<C: GpuDevice>(team: &Team<C>, part: impl Fn(usize) -> Range<usize>) ->
 impl<T: Number, C: GpuDevice> Loaded<T, C> {
     pub(super) fn launch(
         &self,
-        card: &C,
+        device: &C,
         name: &str,
         size: Size,
         problem: &Problem,
         numbers: &[u32],
     ) -> Result<(), CudaError> {
-        self.launch_in(Stream::Main, card, name, size, problem, numbers)
+        self.launch_in(Stream::Main, device, name, size, problem, numbers)
     }
 
     pub(super) fn launch_in(
         &self,
         lane: Stream,
-        card: &C,
+        device: &C,
         name: &str,
         size: Size,
         problem: &Problem,
@@ -266,51 +269,51 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
     ) -> Result<(), CudaError> {
         match size.blocks {
             0 => Ok(()),
-            _ => card.launch(lane, &self.kernels[name], size, problem, numbers),
+            _ => device.launch(lane, &self.kernels[name], size, problem, numbers),
         }
     }
 
     /// Where everything is; units are not known yet, nor the part of the GPU.
-    pub(super) fn problem(&self, card: &C, parts: Parts) -> Problem {
+    pub(super) fn problem(&self, device: &C, parts: Parts) -> Problem {
         let (particles, tables) = (&self.particles, &self.tables);
         let words = (particles.n * size_of::<u32>()) as u64;
-        let [records, near, out] = [&particles.records, &particles.near, &particles.out].map(|m| card.place(m));
+        let [records, near, out] = [&particles.records, &particles.near, &particles.out].map(|m| device.place(m));
         let mut problem = Problem {
-            input: particles.input.each_ref().map(|x| card.place(x)),
-            bounds: card.place(&particles.bounds),
-            order: card.place(&particles.order),
+            input: particles.input.each_ref().map(|x| device.place(x)),
+            bounds: device.place(&particles.bounds),
+            order: device.place(&particles.order),
             // Sums of P2P and what other GPUs send come later.
             cell: near,
             rank: near + words,
             unsettled: near + 2 * words,
             // One GPU's share is all there is.
-            share: if parts.cards > 1 { out } else { records },
+            share: if parts.devices > 1 { out } else { records },
             arrived: near,
             records,
             near,
             out,
-            up: card.place(&tables.up),
-            down: card.place(&tables.down),
-            matrices: card.place(&tables.matrices),
-            slopes: card.place(&tables.slopes),
-            steps: card.place(&tables.steps),
-            slope_terms: card.place(&tables.slope_terms),
+            up: device.place(&tables.up),
+            down: device.place(&tables.down),
+            matrices: device.place(&tables.matrices),
+            slopes: device.place(&tables.slopes),
+            steps: device.place(&tables.steps),
+            slope_terms: device.place(&tables.slope_terms),
             n: particles.n as u64,
             ..self.places
         };
         if let Some(cells) = &self.cells {
-            problem.parts = card.place(&cells.parts);
-            problem.counts = card.place(&cells.counts);
-            problem.share_sums = card.place(&cells.share_sums);
-            problem.sums = card.place(&cells.sums);
-            problem.starts = card.place(&cells.starts);
-            problem.row_parts = card.place(&cells.row_parts);
-            problem.bases = card.place(&cells.bases);
-            problem.status = card.place(&cells.counted);
+            problem.parts = device.place(&cells.parts);
+            problem.counts = device.place(&cells.counts);
+            problem.share_sums = device.place(&cells.share_sums);
+            problem.sums = device.place(&cells.sums);
+            problem.starts = device.place(&cells.starts);
+            problem.row_parts = device.place(&cells.row_parts);
+            problem.bases = device.place(&cells.bases);
+            problem.status = device.place(&cells.counted);
             problem.rows = problem.status + (Status::WORDS * size_of::<u64>()) as u64;
-            problem.work = card.place(&cells.work);
-            problem.m = card.place(&cells.m);
-            problem.l = card.place(&cells.l);
+            problem.work = device.place(&cells.work);
+            problem.m = device.place(&cells.m);
+            problem.l = device.place(&cells.l);
         }
         problem
     }
@@ -373,13 +376,13 @@ fn scales<T: Number>(bounds: &Bounds, eps: f64) -> Result<Scales, String> {
 
 /// The times between stages on a GPU, each with what had been exchanged with other processes up to it.
 struct Clock<'a, C: GpuDevice> {
-    card: &'a C,
+    device: &'a C,
     events: Vec<(C::Event, Exchanged)>,
 }
 
 impl<C: GpuDevice> Clock<'_, C> {
     fn tick(&mut self, so_far: Exchanged) -> Result<(), CudaError> {
-        self.events.push((self.card.event()?, so_far));
+        self.events.push((self.device.event()?, so_far));
         Ok(())
     }
 

@@ -95,20 +95,20 @@ pub fn cost_of(rows: &[Row], part: &Part, depth: u32, order: usize, real: Real) 
 }
 
 /// Shares out the leaves of a depth among so many GPUs, at ends of rows: parts that follow each other and cost about the same.
-pub fn split(rows: &[Row], depth: u32, order: usize, real: Real, cards: usize) -> Vec<Part> {
+pub fn split(rows: &[Row], depth: u32, order: usize, real: Real, devices: usize) -> Vec<Part> {
     let (side, count) = (1u32 << depth, rows.len() - 1);
     let of_cells = cost(0.0, depth, order, real) / count as f64;
     let costs = rows[..count].iter().map(|row| cost(row.pairs as f64, 0, order, real) + of_cells);
     let all: f64 = costs.clone().sum();
-    let (mut ends, mut so_far) = (Vec::with_capacity(cards), 0.0);
+    let (mut ends, mut so_far) = (Vec::with_capacity(devices), 0.0);
     for (row, cost) in costs.enumerate() {
         // A row belongs to the GPU that its middle falls to.
-        while ends.len() + 1 < cards && (so_far + cost / 2.0) * cards as f64 >= all * (ends.len() + 1) as f64 {
+        while ends.len() + 1 < devices && (so_far + cost / 2.0) * devices as f64 >= all * (ends.len() + 1) as f64 {
             ends.push(row as u32);
         }
         so_far += cost;
     }
-    ends.resize(cards, count as u32);
+    ends.resize(devices, count as u32);
     let starts = std::iter::once(0).chain(ends.iter().copied());
     let part = |(first, end): (u32, u32)| {
         // Neighbours are in rows up to one along y and one along z away.
@@ -169,9 +169,9 @@ mod tests {
             let side = 1u32 << depth;
             let count = side * side;
             let uneven: Vec<u64> = (0..count as u64).map(|k| k * k % 1000 * 1000).collect();
-            for cards in [1, 2, 3, 4, 7] {
-                let parts = split(&rows(&uneven), depth, 5, Real::F32, cards);
-                assert_eq!((parts.len(), parts[0].own.first, parts[cards - 1].own.end), (cards, 0, count * side));
+            for devices in [1, 2, 3, 4, 7] {
+                let parts = split(&rows(&uneven), depth, 5, Real::F32, devices);
+                assert_eq!((parts.len(), parts[0].own.first, parts[devices - 1].own.end), (devices, 0, count * side));
                 assert!(parts.windows(2).all(|w| w[0].own.end == w[1].own.first));
                 assert_eq!(parts.iter().map(|p| p.blocks).sum::<u32>(), 2 * count);
                 for part in parts {
@@ -192,9 +192,9 @@ mod tests {
     }
 
     #[test]
-    fn even_work_is_shared_evenly_and_one_row_holds_up_one_card() {
-        let ends = |pairs: &[u64], depth, cards| -> Vec<u32> {
-            split(&rows(pairs), depth, 5, Real::F32, cards).iter().map(|p| p.own.end >> depth).collect()
+    fn even_work_is_shared_evenly_and_one_row_holds_up_one_gpu() {
+        let ends = |pairs: &[u64], depth, devices| -> Vec<u32> {
+            split(&rows(pairs), depth, 5, Real::F32, devices).iter().map(|p| p.own.end >> depth).collect()
         };
         assert_eq!(ends(&[1000; 256], 4, 4), [64, 128, 192, 256]);
         let mut heavy = [1; 64];

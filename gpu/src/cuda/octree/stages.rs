@@ -20,7 +20,7 @@ const SHARED_LEVEL: u32 = 3;
 
 /// A GPU in one run.
 pub struct On<'a, T: Number, C: GpuDevice> {
-    pub card: &'a C,
+    pub device: &'a C,
     pub loaded: &'a Loaded<T, C>,
     pub problem: Problem,
     pub part: Part,
@@ -29,12 +29,12 @@ pub struct On<'a, T: Number, C: GpuDevice> {
 impl Plan {
     /// The particles of each part of the input that a GPU is given, by their places in the sorted share, and where they stand among
     /// what other GPUs send it.
-    fn given(&self, parts: Parts, card: usize) -> impl Iterator<Item = (usize, Range<usize>, usize)> {
+    fn given(&self, parts: Parts, device: usize) -> impl Iterator<Item = (usize, Range<usize>, usize)> {
         let mut arrived = 0;
         (0..parts.count()).map(move |part| {
-            let places = self.rows.of_part(part, self.parts[card].around, self.depth);
+            let places = self.rows.of_part(part, self.parts[device].around, self.depth);
             let before = arrived;
-            arrived += if parts.of(card).contains(&part) { 0 } else { places.len() };
+            arrived += if parts.of(device).contains(&part) { 0 } else { places.len() };
             (part, places, before)
         })
     }
@@ -48,15 +48,15 @@ impl Plan {
                 Transfer { from: part / parts.kinds, part: part_of, to, at: 4 * at }
             })
         };
-        (0..parts.cards).flat_map(of).collect()
+        (0..parts.devices).flat_map(of).collect()
     }
 
     /// For each GPU what it has results of: each part of the input in the places of its sorted share, and where they stand among its
     /// results.
-    fn results(&self, parts: Parts, card: usize) -> impl Iterator<Item = (usize, Range<usize>, usize)> {
+    fn results(&self, parts: Parts, device: usize) -> impl Iterator<Item = (usize, Range<usize>, usize)> {
         let mut before = 0;
         (0..parts.count()).map(move |part| {
-            let places = self.rows.of_part(part, self.parts[card].own, self.depth);
+            let places = self.rows.of_part(part, self.parts[device].own, self.depth);
             before += places.len();
             (part, places.clone(), before - places.len())
         })
@@ -64,10 +64,10 @@ impl Plan {
 
     /// For each GPU what takes places of sorted shares to those of its results.
     pub fn bases(&self, parts: Parts) -> Vec<Vec<u32>> {
-        let of = |card: usize| {
-            self.results(parts, card).map(|(_, places, at)| (at as u32).wrapping_sub(places.start as u32)).collect()
+        let of = |device: usize| {
+            self.results(parts, device).map(|(_, places, at)| (at as u32).wrapping_sub(places.start as u32)).collect()
         };
-        (0..parts.cards).map(of).collect()
+        (0..parts.devices).map(of).collect()
     }
 
     /// The transfers of results to the GPUs that have their part of the input.
@@ -78,7 +78,7 @@ impl Plan {
                 Transfer { from, part: results, to: part / parts.kinds, at: 4 * places.start }
             })
         };
-        (0..parts.cards).flat_map(of).collect()
+        (0..parts.devices).flat_map(of).collect()
     }
 }
 
@@ -120,7 +120,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         // alone has many, and tells the seconds of each stage.
         let beside = if team.all() > 1 { Stream::Beside } else { Stream::Main };
         if beside == Stream::Beside {
-            all.iter().try_for_each(|on| on.card.fork())?;
+            all.iter().try_for_each(|on| on.device.fork())?;
         }
         if depth >= 2 {
             for on in all {
@@ -131,7 +131,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         }
         let p2p = || {
             let size = |on: &On<T, C>| Size { blocks: on.part.blocks, threads: shape.threads as u32 };
-            all.iter().try_for_each(|on| on.loaded.launch_in(beside, on.card, "p2p", size(on), &on.problem, &[]))
+            all.iter().try_for_each(|on| on.loaded.launch_in(beside, on.device, "p2p", size(on), &on.problem, &[]))
         };
         if beside == Stream::Beside {
             p2p()?;
@@ -151,7 +151,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             Stream::Beside => {
                 tick()?;
                 (2..depth).try_for_each(l2l)?;
-                all.iter().try_for_each(|on| on.card.join())?;
+                all.iter().try_for_each(|on| on.device.join())?;
             }
         }
         // In f32, the coordinates of close pairs may be in the shares of GPUs whose memory is not read.
@@ -161,9 +161,9 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             false => Vec::new(),
         };
         for (k, on) in all.iter().enumerate() {
-            let wide = close.get(k).map_or(0, |wide| on.card.place(wide));
+            let wide = close.get(k).map_or(0, |wide| on.device.place(wide));
             let problem = Problem { wide, ..on.problem };
-            on.loaded.launch(on.card, "again", Size { blocks: AGAIN_BLOCKS, threads: 128 }, &problem, &[])?;
+            on.loaded.launch(on.device, "again", Size { blocks: AGAIN_BLOCKS, threads: 128 }, &problem, &[])?;
         }
         tick()?;
         all.iter().try_for_each(|on| on.of_leaves("l2p"))?;
@@ -215,8 +215,8 @@ fn wanted<C: GpuDevice>(team: &Team<C>, leaves: &[Span], depth: u32) -> Vec<Span
     let (side, count) = (1u32 << depth, 1u32 << (3 * depth));
     // Cells in a list are up to 3 away along each axis.
     let reach = 3 * (side * side + side + 1);
-    let of = |card: usize| {
-        let numbers = if team.is_alone() { card..card + 1 } else { team.numbers(card / team.cards.len()) };
+    let of = |device: usize| {
+        let numbers = if team.is_alone() { device..device + 1 } else { team.numbers(device / team.devices.len()) };
         let (first, end) = (leaves[numbers.start].first, leaves[numbers.end - 1].end);
         match () {
             _ if depth <= SHARED_LEVEL => Span { first: 0, end: count },
@@ -240,7 +240,7 @@ fn apart(spans: &[Span]) -> Vec<Span> {
 
 impl<T: Number, C: GpuDevice> On<'_, T, C> {
     pub fn launch(&self, name: &str, size: Size, numbers: &[u32]) -> Result<(), CudaError> {
-        self.loaded.launch(self.card, name, size, &self.problem, numbers)
+        self.loaded.launch(self.device, name, size, &self.problem, numbers)
     }
 
     /// A kernel with a thread for each of some particles.
@@ -256,7 +256,7 @@ impl<T: Number, C: GpuDevice> On<'_, T, C> {
 
     /// Puts the particles of its leaves, and of those near them, in order, once they have arrived.
     pub fn merge(&self, plan: &Plan, parts: Parts) -> Result<(), CudaError> {
-        plan.given(parts, self.problem.card as usize).try_for_each(|(part, places, from)| {
+        plan.given(parts, self.problem.device as usize).try_for_each(|(part, places, from)| {
             let numbers = [part, places.start, places.len(), from].map(|number| number as u32);
             self.of_particles("merge", places.len() as u32, &numbers)
         })

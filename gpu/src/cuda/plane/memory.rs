@@ -109,24 +109,24 @@ pub struct Points<C: GpuDevice> {
 }
 
 impl<C: GpuDevice> Points<C> {
-    pub fn new(card: &C, n: usize, shape: &Shape) -> Result<Points<C>, CudaError> {
+    pub fn new(device: &C, n: usize, shape: &Shape) -> Result<Points<C>, CudaError> {
         let columns = shape.columns();
-        card.check_capacity((n * (4 * 8 + 32 + 2 * 20 + 12 + 32 + 16 * columns)) as u64, "this FMM")?;
-        let column = || card.room::<f64>(n);
+        device.check_capacity((n * (4 * 8 + 32 + 2 * 20 + 12 + 32 + 16 * columns)) as u64, "this FMM")?;
+        let column = || device.room::<f64>(n);
         Ok(Points {
             n,
-            input: [column()?, column()?, column()?, card.room(if shape.is_complex { n } else { 1 })?],
-            scaled: card.room(4 * n)?,
-            x: card.room(2 * n)?,
-            y: card.room(2 * n)?,
-            order: card.room(2 * n)?,
-            keys: card.room(n)?,
-            key_tiles: card.room(n)?,
-            sources: card.room(4 * n)?,
-            near: card.room(columns * n)?,
-            out: card.room(columns * n)?,
-            extents: card.room(6 * BOUNDS_BLOCKS as usize)?,
-            frame: card.room(7)?,
+            input: [column()?, column()?, column()?, device.room(if shape.is_complex { n } else { 1 })?],
+            scaled: device.room(4 * n)?,
+            x: device.room(2 * n)?,
+            y: device.room(2 * n)?,
+            order: device.room(2 * n)?,
+            keys: device.room(n)?,
+            key_tiles: device.room(n)?,
+            sources: device.room(4 * n)?,
+            near: device.room(columns * n)?,
+            out: device.room(columns * n)?,
+            extents: device.room(6 * BOUNDS_BLOCKS as usize)?,
+            frame: device.room(7)?,
         })
     }
 }
@@ -181,7 +181,7 @@ pub struct Boxes<C: GpuDevice> {
 
 impl<C: GpuDevice> Boxes<C> {
     /// `room` is the capacity of the lists; where it is 0, what uniform points take.
-    pub fn new(card: &C, n: usize, levels: usize, room: [u64; 4], shape: &Shape) -> Result<Boxes<C>, CudaError> {
+    pub fn new(device: &C, n: usize, levels: usize, room: [u64; 4], shape: &Shape) -> Result<Boxes<C>, CudaError> {
         let (finest, all) = (1usize << (2 * levels), ((4usize << (2 * levels)) - 1) / 3);
         let tiled = Tiled::new(n, levels, shape.many);
         let usual = [64, 32, 4, 4];
@@ -193,22 +193,22 @@ impl<C: GpuDevice> Boxes<C> {
         let words = Boxes::<C>::words(&tiled);
         let numbers = all * shape.stride();
         let bytes = 8 * (words + tiled.tiles + 8 * all + 2 * numbers) + 40 * all;
-        card.check_capacity(bytes as u64 + room.iter().map(|items| 4 * items).sum::<u64>(), "this FMM")?;
-        let column = || card.room::<f64>(all);
+        device.check_capacity(bytes as u64 + room.iter().map(|items| 4 * items).sum::<u64>(), "this FMM")?;
+        let column = || device.room::<f64>(all);
         let shapes = [column()?, column()?, column()?, column()?, column()?, column()?, column()?, column()?];
-        let items = |k: usize| card.room::<u32>(room[k] as usize);
+        let items = |k: usize| device.room::<u32>(room[k] as usize);
         Ok(Boxes {
             levels,
-            counted: card.room(words)?,
-            tiles: card.room(tiled.tiles)?,
-            pivots: card.room(2 * tiled.segments())?,
+            counted: device.room(words)?,
+            tiles: device.room(tiled.tiles)?,
+            pivots: device.room(2 * tiled.segments())?,
             shapes,
-            start: card.room(finest + 1)?,
-            lists: [card.room(all)?, card.room(2 * finest)?, card.room(finest)?, card.room(finest)?],
+            start: device.room(finest + 1)?,
+            lists: [device.room(all)?, device.room(2 * finest)?, device.room(finest)?, device.room(finest)?],
             items: [items(0)?, items(1)?, items(2)?, items(3)?],
             room,
-            m: card.room(numbers)?,
-            l: card.room(numbers)?,
+            m: device.room(numbers)?,
+            l: device.room(numbers)?,
             tiled,
         })
     }
@@ -222,49 +222,49 @@ impl<C: GpuDevice> Boxes<C> {
         Status::WORDS + Boxes::<C>::rectangles(tiled) + tiled.segments() * (1 + BINS / 2)
     }
 
-    pub fn status(&self, card: &C) -> Result<Status, CudaError> {
+    pub fn status(&self, device: &C) -> Result<Status, CudaError> {
         let mut words = [0; Status::WORDS];
-        card.read(&self.counted, 0, &mut words)?;
+        device.read(&self.counted, 0, &mut words)?;
         Ok(Status::new(&words))
     }
 
     /// Where everything is.
-    pub fn place(&self, card: &C, problem: &mut Problem) {
-        problem.status = card.place(&self.counted);
+    pub fn place(&self, device: &C, problem: &mut Problem) {
+        problem.status = device.place(&self.counted);
         problem.rectangles = problem.status + 8 * Status::WORDS as u64;
         problem.cursors = problem.rectangles + 8 * Boxes::<C>::rectangles(&self.tiled) as u64;
         problem.histograms = problem.cursors + 8 * self.tiled.segments() as u64;
-        problem.tiles = card.place(&self.tiles);
-        problem.pivots = card.place(&self.pivots);
-        problem.shapes = self.shapes.each_ref().map(|column| card.place(column));
-        problem.start = card.place(&self.start);
-        [problem.weak, problem.strong, problem.p2l, problem.m2p] = self.lists.each_ref().map(|list| card.place(list));
-        problem.items = self.items.each_ref().map(|items| card.place(items));
+        problem.tiles = device.place(&self.tiles);
+        problem.pivots = device.place(&self.pivots);
+        problem.shapes = self.shapes.each_ref().map(|column| device.place(column));
+        problem.start = device.place(&self.start);
+        [problem.weak, problem.strong, problem.p2l, problem.m2p] = self.lists.each_ref().map(|list| device.place(list));
+        problem.items = self.items.each_ref().map(|items| device.place(items));
         problem.room = self.room;
-        problem.m = card.place(&self.m);
-        problem.l = card.place(&self.l);
+        problem.m = device.place(&self.m);
+        problem.l = device.place(&self.l);
         problem.levels = self.levels as u64;
     }
 }
 
 impl<C: GpuDevice> Points<C> {
     /// Where everything is.
-    pub fn place(&self, card: &C, is_complex: bool, problem: &mut Problem) {
-        problem.input = self.input.each_ref().map(|column| card.place(column));
+    pub fn place(&self, device: &C, is_complex: bool, problem: &mut Problem) {
+        problem.input = self.input.each_ref().map(|column| device.place(column));
         if !is_complex {
             problem.input[3] = 0;
         }
-        problem.extents = card.place(&self.extents);
-        problem.frame = card.place(&self.frame);
-        problem.scaled = card.place(&self.scaled);
-        problem.x = card.place(&self.x);
-        problem.y = card.place(&self.y);
-        problem.order = card.place(&self.order);
-        problem.keys = card.place(&self.keys);
-        problem.key_tiles = card.place(&self.key_tiles);
-        problem.sources = card.place(&self.sources);
-        problem.near = card.place(&self.near);
-        problem.out = card.place(&self.out);
+        problem.extents = device.place(&self.extents);
+        problem.frame = device.place(&self.frame);
+        problem.scaled = device.place(&self.scaled);
+        problem.x = device.place(&self.x);
+        problem.y = device.place(&self.y);
+        problem.order = device.place(&self.order);
+        problem.keys = device.place(&self.keys);
+        problem.key_tiles = device.place(&self.key_tiles);
+        problem.sources = device.place(&self.sources);
+        problem.near = device.place(&self.near);
+        problem.out = device.place(&self.out);
         problem.n = self.n as u64;
     }
 }

@@ -48,7 +48,7 @@ impl<C: GpuDevice> On<'_, C> {
     fn longest(&self, segments: usize) -> Result<usize, CudaError> {
         let states = self.plane.states.as_ref().expect("it was made");
         let mut words = vec![0u64; STATE * segments];
-        self.card.read(states, 0, &mut words)?;
+        self.device.read(states, 0, &mut words)?;
         Ok(words.chunks(STATE).map(|state| state[COUNT] as u32).max().unwrap_or(0) as usize)
     }
 }

@@ -50,22 +50,22 @@ impl Division {
 
 impl<C: GpuDevice> Plane<C> {
     /// Runs all stages for the points that were sent. `None` if the arithmetic of the GPU is too narrow for them.
-    pub fn run(&mut self, card: &C, settings: Settings) -> Result<Option<Run>, CudaError> {
+    pub fn run(&mut self, device: &C, settings: Settings) -> Result<Option<Run>, CudaError> {
         let n = self.points.as_ref().expect("points were sent").n;
         let levels = settings.levels;
         assert!(levels <= MOST_LEVELS && n >> (2 * levels) > 0, "no finest box is empty");
         let mut room = [0; 4];
         loop {
-            let problem = self.placed(card, settings, room)?;
+            let problem = self.placed(device, settings, room)?;
             let boxes = self.boxes.as_mut().expect("it was made");
-            let start = card.event()?;
+            let start = device.event()?;
             // Where one block has all points, what counts is set to 0 beside it.
             if n > self.shape.many || self.sort == Sort::Pivots {
-                card.clear(&mut boxes.counted)?;
+                device.clear(&mut boxes.counted)?;
             }
-            let events = On { plane: self, card, problem, settings }.stages(start)?;
+            let events = On { plane: self, device, problem, settings }.stages(start)?;
             let boxes = self.boxes.as_ref().expect("it was made");
-            let status = boxes.status(card)?;
+            let status = boxes.status(device)?;
             if status.items.iter().zip(&boxes.room).any(|(items, room)| items > room) {
                 // What was found without capacity may be less than there is.
                 room = [0, 1, 2, 3].map(|k| boxes.room[k].max(status.items[k] * 2));
@@ -85,24 +85,24 @@ impl<C: GpuDevice> Plane<C> {
     }
 
     /// Where everything is, in memory that is allocated if there is none. `room` is the capacity of lists, or zeros for the usual one.
-    fn placed(&mut self, card: &C, settings: Settings, room: [u64; 4]) -> Result<Problem, CudaError> {
+    fn placed(&mut self, device: &C, settings: Settings, room: [u64; 4]) -> Result<Problem, CudaError> {
         let points = self.points.as_ref().expect("points were sent");
         let (n, levels) = (points.n, settings.levels);
         if self.boxes.as_ref().is_none_or(|boxes| boxes.levels != levels) {
             (self.boxes, self.problem, self.states) = (None, None, None);
-            self.boxes = Some(Boxes::new(card, n, levels, room, &self.shape)?);
+            self.boxes = Some(Boxes::new(device, n, levels, room, &self.shape)?);
         }
         if self.sort == Sort::Pivots && self.states.is_none() {
-            self.states = Some(card.room(STATE << (2 * levels))?);
+            self.states = Some(device.room(STATE << (2 * levels))?);
             self.problem = None;
         }
         let problem = match self.problem {
             Some(problem) => problem,
             None => {
-                let mut problem = Problem { binomials: card.place(&self.binomials), ..Problem::default() };
-                points.place(card, self.shape.is_complex, &mut problem);
-                self.boxes.as_ref().expect("it was made").place(card, &mut problem);
-                problem.states = self.states.as_ref().map_or(0, |states| card.place(states));
+                let mut problem = Problem { binomials: device.place(&self.binomials), ..Problem::default() };
+                points.place(device, self.shape.is_complex, &mut problem);
+                self.boxes.as_ref().expect("it was made").place(device, &mut problem);
+                problem.states = self.states.as_ref().map_or(0, |states| device.place(states));
                 problem
             }
         };
@@ -116,7 +116,7 @@ impl<C: GpuDevice> Plane<C> {
 /// A GPU in one run.
 pub(super) struct On<'a, C: GpuDevice> {
     pub plane: &'a Plane<C>,
-    pub card: &'a C,
+    pub device: &'a C,
     pub problem: Problem,
     settings: Settings,
 }
@@ -130,17 +130,17 @@ impl<C: GpuDevice> On<'_, C> {
         numbers: &[u32],
     ) -> Result<(), CudaError> {
         let size = Size { blocks: blocks as u32, threads: threads as u32 };
-        self.card.launch(lane, &self.plane.kernels[name], size, &self.problem, numbers)
+        self.device.launch(lane, &self.plane.kernels[name], size, &self.problem, numbers)
     }
 
     /// Starts all kernels. The events are those between stages, or the first and the last.
     fn stages(&mut self, start: C::Event) -> Result<Vec<C::Event>, CudaError> {
-        let (card, is_timed, levels) = (self.card, self.settings.is_timed, self.settings.levels);
+        let (device, is_timed, levels) = (self.device, self.settings.is_timed, self.settings.levels);
         let (finest, all) = (1usize << (2 * levels), ((4usize << (2 * levels)) - 1) / 3);
         let mut events = vec![start];
         let mut tick = || -> Result<(), CudaError> {
             if is_timed {
-                events.push(card.event()?);
+                events.push(device.event()?);
             }
             Ok(())
         };
@@ -150,7 +150,7 @@ impl<C: GpuDevice> On<'_, C> {
         self.boxes(levels)?;
         tick()?;
         if !is_timed {
-            card.fork()?;
+            device.fork()?;
         }
         self.connect(levels)?;
         tick()?;
@@ -159,8 +159,8 @@ impl<C: GpuDevice> On<'_, C> {
         self.up(beside, levels)?;
         tick()?;
         if !is_timed {
-            card.join()?;
-            card.fork()?;
+            device.join()?;
+            device.fork()?;
             self.p2p(beside, finest)?;
         }
         self.launch(Stream::Main, "m2l", [all.div_ceil(8), 128], &[all as u32])?;
@@ -169,11 +169,11 @@ impl<C: GpuDevice> On<'_, C> {
         tick()?;
         match is_timed {
             true => self.p2p(beside, finest)?,
-            false => card.join()?,
+            false => device.join()?,
         }
         tick()?;
         self.l2p(finest)?;
-        events.push(card.event()?);
+        events.push(device.event()?);
         Ok(events)
     }
 

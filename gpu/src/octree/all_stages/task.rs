@@ -115,7 +115,7 @@ impl Task<'_> {
             let slices: Vec<&[f64]> = std::iter::once(sources[axis]).chain(targets.map(|t| t[axis])).collect();
             whole.send(team, axis, &slices)?;
         }
-        team.cards.iter().try_for_each(C::finish)?;
+        team.devices.iter().try_for_each(C::finish)?;
         let (mut fields, mut stats, mut runs) = (Vec::new(), Stats::default(), Vec::new());
         let waited = || team.others.waited() - before;
         let mut times = OnGpu { sent: start.elapsed().as_secs_f64() - waited(), ..OnGpu::default() };
@@ -123,7 +123,7 @@ impl Task<'_> {
         for charges in self.sets {
             let (sending, so_far) = (Instant::now(), waited());
             whole.send(team, 3, &[charges])?;
-            team.cards.iter().try_for_each(C::finish)?;
+            team.devices.iter().try_for_each(C::finish)?;
             times.sent += sending.elapsed().as_secs_f64() - (waited() - so_far);
             let so_far = waited();
             let run = match whole.run(team, leaf, self.options.eps)? {

@@ -11,14 +11,14 @@ use fmm::octree::Plan;
 use pipelines::octree::bind::P2p;
 
 /// The field by the kernels of the GPU on so many GPUs that the host stands for.
-fn computed<T: Number>(geometry: Geometry, sets: &[&[f64]], cards: usize, order: usize, leaf: usize) -> Solutions {
+fn computed<T: Number>(geometry: Geometry, sets: &[&[f64]], devices: usize, order: usize, leaf: usize) -> Solutions {
     // With an even number of them, none reads another one's memory.
-    let card = HostDevice { is_far: cards.is_multiple_of(2), ..HostDevice::default() };
-    computed_on::<T, HostDevice>(vec![card; cards], geometry, sets, order, leaf)
+    let device = HostDevice { is_far: devices.is_multiple_of(2), ..HostDevice::default() };
+    computed_on::<T, HostDevice>(vec![device; devices], geometry, sets, order, leaf)
 }
 
 fn computed_on<T: Number, C: GpuDevice>(
-    cards: Vec<C>,
+    devices: Vec<C>,
     geometry: Geometry,
     sets: &[&[f64]],
     order: usize,
@@ -28,33 +28,33 @@ fn computed_on<T: Number, C: GpuDevice>(
     let kernel = pg2::compile("p2p", text).expect("it compiles").graph;
     let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).expect("it is 1/r");
     let units = Units { potential: units.potential, gradient: units.gradient, length };
-    let mut whole: GpuFmm<T, C> = GpuFmm::new(&cards, &kernel, order, units).expect("it compiles");
+    let mut whole: GpuFmm<T, C> = GpuFmm::new(&devices, &kernel, order, units).expect("it compiles");
     let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
     let task = Task { name: "host", geometry, sets, options: &options, leaf: Some(leaf) };
-    let team = Team::alone(&cards);
+    let team = Team::alone(&devices);
     let mut run = || task.run(&team, &mut whole).expect("there is room").expect("it is fit").solutions();
     let first = run();
     // The second run finds what the first one left.
-    assert!(cards.len() != 3 || run().fields == first.fields, "a run gives the same bits each time");
+    assert!(devices.len() != 3 || run().fields == first.fields, "a run gives the same bits each time");
     first
 }
 
 fn check<T: Number>(distribution: Distribution, (n, order, leaf): (usize, usize, usize), levels: usize, bound: f64) {
     let particles = generate(n, distribution, Charge::Positive, 1);
-    let on = |cards| computed::<T>(particles.columns().into(), &[&particles.q], cards, order, leaf);
+    let on = |devices| computed::<T>(particles.columns().into(), &[&particles.q], devices, order, leaf);
     let one = on(1);
     let found = error::measure(&particles, &one.fields[0], 200, 1, 0.0).gradient_rel_l2.expect("a gradient");
     let deep = one.stats.levels;
     assert!(deep == levels && found < bound, "{distribution:?}: {deep} levels, error {found:.1e}");
-    for cards in if n < 100 { 2..=7 } else { 2..=3 } {
-        let several = on(cards);
-        assert!(several.fields == one.fields, "{distribution:?} on {cards} cards");
+    for devices in if n < 100 { 2..=7 } else { 2..=3 } {
+        let several = on(devices);
+        assert!(several.fields == one.fields, "{distribution:?} on {devices} GPUs");
         assert_eq!((several.stats.pairs, several.stats.recomputed), (one.stats.pairs, one.stats.recomputed));
     }
 }
 
 #[test]
-fn the_kernels_of_the_card_give_direct_sums_and_the_same_bits_on_any_number_of_cards() {
+fn the_kernels_of_the_gpu_give_direct_sums_and_the_same_bits_on_any_number_of_gpus() {
     if !on_host::is_there() {
         return;
     }
@@ -73,11 +73,11 @@ fn same_on_all(particles: &Particles, order: usize, leaf: usize, counts: &[usize
         computed::<f32>(columns.into(), &[&particles.q], 1, order, leaf),
         computed::<f64>(columns.into(), &[&particles.q], 1, order, leaf),
     ];
-    for cards in counts {
-        let f32 = computed::<f32>(columns.into(), &[&particles.q], *cards, order, leaf);
-        let f64 = computed::<f64>(columns.into(), &[&particles.q], *cards, order, leaf);
+    for devices in counts {
+        let f32 = computed::<f32>(columns.into(), &[&particles.q], *devices, order, leaf);
+        let f64 = computed::<f64>(columns.into(), &[&particles.q], *devices, order, leaf);
         for (one, several) in one.iter().zip([f32, f64]) {
-            assert!(several.fields == one.fields, "{} particles on {cards} cards", particles.len());
+            assert!(several.fields == one.fields, "{} particles on {devices} GPUs", particles.len());
             let counted = |s: &Stats| (s.pairs, s.recomputed, s.close_pairs);
             assert_eq!(counted(&several.stats), counted(&one.stats));
         }
@@ -86,7 +86,7 @@ fn same_on_all(particles: &Particles, order: usize, leaf: usize, counts: &[usize
 }
 
 #[test]
-fn cards_that_hold_parts_of_crowded_particles_give_the_bits_of_one() {
+fn gpus_that_hold_parts_of_crowded_particles_give_the_bits_of_one() {
     if !on_host::is_there() {
         return;
     }
@@ -123,21 +123,21 @@ fn a_gpu_that_stands_for_several_gives_the_bits_of_one() {
         (Distribution::Uniform, 5, 4, 64),
     ] {
         let particles = generate(n, distribution, Charge::Random, 1);
-        let on = |cards: usize| {
-            let cards = (0..cards).map(|_| Device::open().expect("there is one")).collect();
-            computed_on::<f32, Device>(cards, particles.columns().into(), &[&particles.q], order, leaf)
+        let on = |devices: usize| {
+            let devices = (0..devices).map(|_| Device::open().expect("there is one")).collect();
+            computed_on::<f32, Device>(devices, particles.columns().into(), &[&particles.q], order, leaf)
         };
         let one = on(1);
-        for cards in [2, 3, 4, 7] {
-            let several = on(cards);
-            assert!(several.fields == one.fields, "{distribution:?} on {cards} cards");
+        for devices in [2, 3, 4, 7] {
+            let several = on(devices);
+            assert!(several.fields == one.fields, "{distribution:?} on {devices} GPUs");
             assert_eq!((several.stats.pairs, several.stats.recomputed), (one.stats.pairs, one.stats.recomputed));
         }
     }
 }
 
 #[test]
-fn a_card_takes_targets_apart_and_several_sets_of_charges() {
+fn a_gpu_takes_targets_apart_and_several_sets_of_charges() {
     if !on_host::is_there() {
         return;
     }
@@ -163,7 +163,7 @@ fn a_card_takes_targets_apart_and_several_sets_of_charges() {
 }
 
 #[test]
-fn particles_made_on_cards_have_the_errors_and_the_bits_of_others() {
+fn particles_made_on_gpus_have_the_errors_and_the_bits_of_others() {
     if !on_host::is_there() {
         return;
     }
@@ -175,9 +175,9 @@ fn particles_made_on_cards_have_the_errors_and_the_bits_of_others() {
     let geometry = Geometry { sources: [&[]; 3], targets: None };
     let task = Task { name: "host", geometry, sets: &[], options: &options, leaf: Some(4) };
     let on = |count: usize| {
-        let cards: Vec<HostDevice> = (0..count).map(|_| HostDevice::default()).collect();
-        let mut whole: GpuFmm<f32, HostDevice> = GpuFmm::new(&cards, &kernel, 4, units).expect("it compiles");
-        task.made(&Team::alone(&cards), &mut whole, 800, 60, 1).expect("there is room").expect("it is fit")
+        let devices: Vec<HostDevice> = (0..count).map(|_| HostDevice::default()).collect();
+        let mut whole: GpuFmm<f32, HostDevice> = GpuFmm::new(&devices, &kernel, 4, units).expect("it compiles");
+        task.made(&Team::alone(&devices), &mut whole, 800, 60, 1).expect("there is room").expect("it is fit")
     };
     let (one, two) = (on(1), on(2));
     let found = one.errors.gradient_rel_l2.expect("a gradient");

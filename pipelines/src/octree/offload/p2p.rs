@@ -465,7 +465,7 @@ fn shared(plan: &Plan) -> u64 {
         first = members.end;
         let here = if plan.tree.is_apart() { sources.on_grid(&group[0]).len() } else { group.len() };
         if here > 0 {
-            shared += members.filter(|k| (targets.twins[*k] as usize) < here).count() as u64;
+            shared += members.filter(|k| (targets.coincident[*k] as usize) < here).count() as u64;
         }
     }
     shared

@@ -10,8 +10,8 @@ use fmm::expansion::basis::Basis;
 use fmm::octree::{FmmOptions, Precision};
 use gpu::octree::{Gpu, Share};
 use ranks::RankError;
-use ranks::cards::{self, TimedRun};
 use ranks::comm::{Comm, agree, on_machine};
+use ranks::gpus::{self, TimedRun};
 use ranks::mpi::Mpi;
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ fn measured(args: &Args, mpi: &Mpi) -> Result<(usize, Vec<TimedRun>), Failure> {
     let kernel = source::load("p2p")?.1;
     let (turn, of) = on_machine(mpi).map_err(failure_of)?;
     let cards = (args.gpus > 1).then_some(args.gpus as usize);
-    let gpu = Gpu::open_shared("cuda", &kernel, &Share { turn, of, cards }).map_err(|e| of_rank(failure(e)));
+    let gpu = Gpu::open_shared("cuda", &kernel, &Share { turn, of, devices: cards }).map_err(|e| of_rank(failure(e)));
     let mut gpu = agree(mpi, gpu).map_err(failure_of)?;
     let options = FmmOptions {
         order: args.order as usize,
@@ -53,13 +53,13 @@ fn measured(args: &Args, mpi: &Mpi) -> Result<(usize, Vec<TimedRun>), Failure> {
         basis: Basis::Solid,
         ..FmmOptions::default()
     };
-    let runs = cards::timed(mpi, &mut gpu, n as usize, &options, args.repeat);
+    let runs = gpus::timed(mpi, &mut gpu, n as usize, &options, args.repeat);
     if let Err(RankError::Lost(text)) = &runs {
         // The other ranks know nothing of it.
         output::tell(&(Failure::Tool(text.clone()).text() + "\n"));
         mpi.abort_with(3);
     }
-    Ok((gpu.cards(), runs.map_err(failure_of)?.map_err(Failure::Tool)?))
+    Ok((gpu.devices(), runs.map_err(failure_of)?.map_err(Failure::Tool)?))
 }
 
 fn write(args: &Args, mpi: &Mpi, gpus: usize, runs: &[TimedRun]) -> Result<(), Failure> {

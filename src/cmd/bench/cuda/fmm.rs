@@ -235,7 +235,7 @@ pub fn cards(bench: &mut Bench) -> Result<(), Failure> {
     let plan = Plan::new(particles.columns(), &options).map_err(wrong)?;
     let mut first: Option<Solution> = None;
     for cards in [1, 2, 4].into_iter().filter(|cards| *cards <= device::count()) {
-        let mut gpu = Gpu::open_cards("cuda", &kernel, cards).map_err(wrong)?;
+        let mut gpu = Gpu::open_gpus("cuda", &kernel, cards).map_err(wrong)?;
         let mut once = || plan.solve(&particles.q, &mut [&mut gpu], &mut |_, _, _| {}).map_err(wrong);
         let solution = once()?;
         if first.as_ref().is_some_and(|first| first.field != solution.field) {

@@ -60,7 +60,7 @@ impl Problem {
             let scale = self.tree.map.size / units[*k];
             let scale = [sign * scale, scale * scale, scale * scale, scale * scale];
             let (found, close) = sums.of(*k);
-            if close != self.tree.targets().twins[*k] {
+            if close != self.tree.targets().coincident[*k] {
                 again += 1;
                 continue;
             }

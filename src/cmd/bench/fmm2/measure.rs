@@ -63,7 +63,7 @@ impl Device {
             Device::Cpu(pool) => {
                 Side { device: tune::cost::machine(), threads: Some(pool.current_num_threads()), rows: Vec::new() }
             }
-            Device::Gpu(gpu) => Side { device: gpu.card.name.clone(), threads: None, rows: Vec::new() },
+            Device::Gpu(gpu) => Side { device: gpu.device.name.clone(), threads: None, rows: Vec::new() },
         }
     }
 

@@ -45,7 +45,7 @@ pub(super) type RunStages<'a> = dyn FnMut(&dyn Communicator, usize, &Task) -> Re
 /// The GPUs that a rank computes on besides its CPU.
 pub(super) struct Runner<'a> {
     pub name: &'a str,
-    pub cards: usize,
+    pub devices: usize,
     /// Runs all stages on so many of the GPUs, together with those of others.
     pub run: &'a mut RunStages<'a>,
 }
@@ -61,9 +61,9 @@ pub fn solve(
     if let Some(why) = gpu.refuses(slice.options) {
         return Ok(Err(why));
     }
-    let (name, cards) = (gpu.name(), gpu.cards());
-    let mut run = |others: &dyn Communicator, cards: usize, task: &Task| gpu.among(others, cards, task);
-    let answer = solve_by(comm, slice, Runner { name, cards, run: &mut run }, leaf);
+    let (name, devices) = (gpu.name(), gpu.devices());
+    let mut run = |others: &dyn Communicator, devices: usize, task: &Task| gpu.among(others, devices, task);
+    let answer = solve_by(comm, slice, Runner { name, devices, run: &mut run }, leaf);
     match answer {
         // Also where all leave the problem to their CPUs.
         Ok(_) => gpu.unlink(|| barrier(comm))?,
@@ -93,9 +93,9 @@ pub(super) fn solve_by(
     if most > limit {
         return Err(RankError::Range(format!("{most} particles are more than the {limit} that are possible")));
     }
-    let cards = gather_u64(comm, &[runner.cards as u64])?.iter().map(|one| one[0] as usize).min().unwrap_or(0);
-    if cards * comm.size() > MOST_GPUS {
-        return Ok(Err(format!("{} GPUs in all are more than {MOST_GPUS}", cards * comm.size())));
+    let devices = gather_u64(comm, &[runner.devices as u64])?.iter().map(|one| one[0] as usize).min().unwrap_or(0);
+    if devices * comm.size() > MOST_GPUS {
+        return Ok(Err(format!("{} GPUs in all are more than {MOST_GPUS}", devices * comm.size())));
     }
     let sets: Option<Vec<&[f64]>> = slice.sets.iter().map(|s| s.charges.filter(|_| s.dipoles.is_none())).collect();
     let Some(sets) = sets else { return Ok(Err("the particles have dipole moments".into())) };
@@ -105,7 +105,7 @@ pub(super) fn solve_by(
     // Ranks may have read their input at other speeds.
     barrier(comm)?;
     let (over, start) = (Over::new(comm), Instant::now());
-    let found = over.together(|| (runner.run)(&over, cards, &task))?;
+    let found = over.together(|| (runner.run)(&over, devices, &task))?;
     let found = match found {
         Ok(Ok(found)) => found,
         Ok(Err(why)) | Err(CudaError::TooLarge(why)) => return Ok(Err(why)),
@@ -152,12 +152,12 @@ pub fn timed(
     if let Some(why) = gpu.refuses(options) {
         return Ok(Err(why));
     }
-    let cards = gather_u64(comm, &[gpu.cards() as u64])?.iter().map(|one| one[0] as usize).min().unwrap_or(0);
-    if cards * comm.size() > MOST_GPUS {
-        return Ok(Err(format!("{} GPUs in all are more than {MOST_GPUS}", cards * comm.size())));
+    let devices = gather_u64(comm, &[gpu.devices() as u64])?.iter().map(|one| one[0] as usize).min().unwrap_or(0);
+    if devices * comm.size() > MOST_GPUS {
+        return Ok(Err(format!("{} GPUs in all are more than {MOST_GPUS}", devices * comm.size())));
     }
     let over = Over::new(comm);
-    let found = over.together(|| gpu.timed(&over, cards, n, options, repeat));
+    let found = over.together(|| gpu.timed(&over, devices, n, options, repeat));
     match found {
         Ok(Ok(_) | Err(CudaError::TooLarge(_))) => gpu.unlink(|| barrier(comm))?,
         _ => gpu.abandon_links(),
@@ -229,7 +229,7 @@ enum Exchange {
     /// To wait for the others.
     ToWait,
     /// To wait for the others while its GPUs may be at work, which counts as no waiting.
-    BesideCards,
+    BesideGpus,
 }
 
 /// How a rank is; behind the others what failed.
@@ -281,9 +281,9 @@ impl Over<'_> {
                 (said, Exchange::ToWait)
             }
         };
-        others().try_for_each(|to| self.comm.send(to, Tag::Cards, said.clone()))?;
+        others().try_for_each(|to| self.comm.send(to, Tag::Gpus, said.clone()))?;
         for from in others() {
-            let said = self.comm.receive(from, Tag::Cards)?;
+            let said = self.comm.receive(from, Tag::Gpus)?;
             let (kind, text) = said.split_first().ok_or_else(cut)?;
             let text = String::from_utf8_lossy(text).into_owned();
             failures[from] = match *kind {
@@ -295,16 +295,16 @@ impl Over<'_> {
         if let Some(failure) = failures.into_iter().flatten().next() {
             return Ok(Err(failure));
         }
-        if !matches!(come, Exchange::BesideCards) {
+        if !matches!(come, Exchange::BesideGpus) {
             self.waited.set(self.waited.get() + start.elapsed().as_secs_f64());
         }
         let Exchange::With(out) = come else { return Ok(Ok(Vec::new())) };
         let mut found = vec![Vec::new(); size];
         for (to, bytes) in out.into_iter().enumerate().filter(|(to, _)| *to != me) {
-            self.comm.send(to, Tag::Cards, bytes)?;
+            self.comm.send(to, Tag::Gpus, bytes)?;
         }
         for from in others() {
-            found[from] = self.comm.receive(from, Tag::Cards)?;
+            found[from] = self.comm.receive(from, Tag::Gpus)?;
         }
         Ok(Ok(found))
     }
@@ -324,7 +324,7 @@ impl Communicator for Over<'_> {
     }
 
     fn meet(&self) -> Result<(), CudaError> {
-        self.meet_with(Ok(Exchange::BesideCards)).map(drop)
+        self.meet_with(Ok(Exchange::BesideGpus)).map(drop)
     }
 
     fn waited(&self) -> f64 {

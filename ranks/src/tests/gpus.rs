@@ -1,13 +1,13 @@
 //! All stages on the GPUs of ranks, for which the host stands: the bits of one GPU, and failures that all ranks know of.
 
-use super::super::cards::{Over, Runner, of_all, solve_by};
 use super::super::comm::gather_u64;
+use super::super::gpus::{Over, Runner, of_all, solve_by};
 use super::*;
 use gpu::cuda::CudaError;
 use gpu::cuda::octree::communicator::{Communicator, SingleProcess, Team};
 use gpu::cuda::octree::links::Links;
 use gpu::cuda::octree::on_host::{self, HostDevice, Sight};
-use gpu::cuda::octree::{Units, Whole};
+use gpu::cuda::octree::{GpuFmm, Units};
 use gpu::cuda::p2p::Number;
 use gpu::octree::all_stages::{Part, Task};
 use pipelines::octree::bind::P2p;
@@ -17,7 +17,7 @@ use std::cell::RefCell;
 const WINDOW: usize = 512;
 
 /// A problem, and how its input is cut into slices: rank r of p begins at `cut` of n.
-struct OnCards {
+struct OnGpus {
     sources: Particles,
     more: Vec<Vec<f64>>,
     targets: Option<Particles>,
@@ -35,9 +35,9 @@ fn unevenly(n: usize, rank: usize, ranks: usize) -> usize {
     n * rank * rank * rank / (ranks * ranks * ranks)
 }
 
-impl OnCards {
-    fn new(sources: Particles, order: usize, leaf: usize) -> OnCards {
-        OnCards { sources, more: Vec::new(), targets: None, order, leaf, cut: evenly }
+impl OnGpus {
+    fn new(sources: Particles, order: usize, leaf: usize) -> OnGpus {
+        OnGpus { sources, more: Vec::new(), targets: None, order, leaf, cut: evenly }
     }
 
     fn options(&self, precision: Precision) -> FmmOptions {
@@ -64,7 +64,7 @@ impl OnCards {
     fn on<T: Number>(
         &self,
         ranks: usize,
-        cards: impl Fn(usize) -> Vec<HostDevice> + Sync,
+        devices: impl Fn(usize) -> Vec<HostDevice> + Sync,
     ) -> Vec<Result<Result<Answer, String>, RankError>> {
         let (options, costs) = (self.options(precision::<T>()), Costs::default());
         threads::run(ranks, |comm| {
@@ -78,11 +78,11 @@ impl OnCards {
             let sets = self.sets().iter().map(|q| q[own.clone()].into()).collect();
             let p2p = options.precision;
             let slice = Slice { geometry, sets, hessian: false, options: &options, costs: &costs, kernel: None, p2p };
-            let cards = cards(comm.rank());
-            let count = cards.len();
+            let devices = devices(comm.rank());
+            let count = devices.len();
             let mut run =
-                |others: &dyn Communicator, count: usize, task: &Task| run::<T>(&cards[..count], others, task);
-            let runner = Runner { name: "host", cards: count, run: &mut run };
+                |others: &dyn Communicator, count: usize, task: &Task| run::<T>(&devices[..count], others, task);
+            let runner = Runner { name: "host", devices: count, run: &mut run };
             let answer = solve_by(comm, &slice, runner, Some(self.leaf));
             if !matches!(answer, Err(RankError::Lost(_))) {
                 // Nothing of it is still on its way.
@@ -95,12 +95,12 @@ impl OnCards {
     /// Checks that several ranks with several GPUs each give the results of one GPU.
     fn check<T: Number>(&self, what: &str, on: &[(usize, usize)]) {
         let wanted = self.alone::<T>();
-        for &(ranks, cards) in on {
+        for &(ranks, devices) in on {
             // Ranks take as many GPUs as the one with the fewest.
-            let on_rank = |rank: usize| vec![HostDevice::default(); cards + (rank == 1) as usize];
+            let on_rank = |rank: usize| vec![HostDevice::default(); devices + (rank == 1) as usize];
             let answers = self.on::<T>(ranks, on_rank).into_iter();
             let answers: Vec<Answer> = answers.map(|answer| answer.unwrap().expect("it is fit")).collect();
-            assert_equal(&answers, &wanted.fields, &format!("{what} on {ranks} ranks with {cards} cards"));
+            assert_equal(&answers, &wanted.fields, &format!("{what} on {ranks} ranks with {devices} GPUs"));
             for Answer { stats, report, .. } in &answers {
                 let counted = |s: &Stats| (s.n, s.targets, s.pairs, s.recomputed, s.close_pairs, s.levels, s.leaf);
                 assert_eq!(counted(stats), counted(&wanted.stats), "{what} on {ranks} ranks");
@@ -117,20 +117,20 @@ fn precision<T: Number>() -> Precision {
     if size_of::<T>() == 4 { Precision::F32 } else { Precision::F64 }
 }
 
-fn run<T: Number>(cards: &[HostDevice], others: &dyn Communicator, task: &Task) -> Result<Part, CudaError> {
-    let mut whole = whole::<T>(cards, task.options)?;
+fn run<T: Number>(devices: &[HostDevice], others: &dyn Communicator, task: &Task) -> Result<Part, CudaError> {
+    let mut whole = whole::<T>(devices, task.options)?;
     let links = RefCell::new(Links::with_most(WINDOW));
-    let team = Team::among(cards, others, &links);
+    let team = Team::among(devices, others, &links);
     let done = team.connect(WINDOW).and_then(|()| task.run(&team, &mut whole));
     links.borrow_mut().close();
     done
 }
 
-fn whole<T: Number>(cards: &[HostDevice], options: &FmmOptions) -> Result<Whole<T, HostDevice>, CudaError> {
+fn whole<T: Number>(devices: &[HostDevice], options: &FmmOptions) -> Result<GpuFmm<T, HostDevice>, CudaError> {
     let kernel = shipped("p2p");
     let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).unwrap();
     let units = Units { potential: units.potential, gradient: units.gradient, length };
-    Whole::new(cards, &kernel, options.order, units)
+    GpuFmm::new(devices, &kernel, options.order, units)
 }
 
 fn random(n: usize, distribution: Distribution) -> Particles {
@@ -138,64 +138,65 @@ fn random(n: usize, distribution: Distribution) -> Particles {
 }
 
 /// Targets that are no sources, and two sets of charges.
-fn apart(cut: fn(usize, usize, usize) -> usize) -> OnCards {
+fn apart(cut: fn(usize, usize, usize) -> usize) -> OnGpus {
     let sources = random(500, Distribution::Uniform);
     let more = vec![sources.q.iter().map(|q| 2.0 - q).collect()];
     let targets = Some(random(200, Distribution::Normal));
-    OnCards { more, targets, cut, ..OnCards::new(sources, 1, 8) }
+    OnGpus { more, targets, cut, ..OnGpus::new(sources, 1, 8) }
 }
 
 /// Particles in pairs that are too close for f32, the ends of which have numbers far from each other.
-fn close(pairs: usize) -> OnCards {
+fn close(pairs: usize) -> OnGpus {
     let half = random(pairs, Distribution::Uniform);
     let both = |column: &[f64], step: f64| {
         column.iter().copied().chain(column.iter().rev().map(|x| x + step)).collect::<Vec<f64>>()
     };
     let [x, y, z, q] = [&half.x, &half.y, &half.z, &half.q];
     let sources = Particles { x: both(x, 1e-9), y: both(y, 0.0), z: both(z, -1e-12), q: both(q, 0.5) };
-    OnCards { cut: unevenly, ..OnCards::new(sources, 2, 4) }
+    OnGpus { cut: unevenly, ..OnGpus::new(sources, 2, 4) }
 }
 
 #[test]
-fn cards_of_ranks_give_the_bits_of_one_card() {
+fn gpus_of_ranks_give_the_bits_of_one_gpu() {
     if !on_host::is_there() {
         return;
     }
     // So deep that ranks have expansions of leaves near their own alone.
-    OnCards::new(random(300, Distribution::Sphere), 1, 1).check::<f64>("sphere", &[(2, 2)]);
-    OnCards::new(random(2, Distribution::Uniform), 1, 64).check::<f64>("two particles", &[(3, 1)]);
+    OnGpus::new(random(300, Distribution::Sphere), 1, 1).check::<f64>("sphere", &[(2, 2)]);
+    OnGpus::new(random(2, Distribution::Uniform), 1, 64).check::<f64>("two particles", &[(3, 1)]);
     close(60).check::<f32>("close pairs", &[(2, 2)]);
     apart(unevenly).check::<f64>("targets apart", &[(2, 1)]);
 }
 
 #[test]
 #[ignore = "a proof in depth"]
-fn cards_of_any_ranks_give_the_bits_of_one_card() {
+fn gpus_of_any_ranks_give_the_bits_of_one_gpu() {
     if !on_host::is_there() {
         return;
     }
     let all = &[(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)];
-    OnCards::new(random(700, Distribution::Uniform), 4, 4).check::<f32>("uniform", all);
-    OnCards::new(random(300, Distribution::Sphere), 1, 1).check::<f64>("sphere", all);
-    OnCards::new(random(600, Distribution::Sphere), 4, 1).check::<f32>("sphere", &[(2, 1), (3, 2)]);
-    OnCards { cut: unevenly, ..OnCards::new(random(40, Distribution::Uniform), 1, 64) }.check::<f64>("one leaf", all);
-    OnCards::new(random(2, Distribution::Uniform), 1, 64).check::<f64>("two particles", all);
+    OnGpus::new(random(700, Distribution::Uniform), 4, 4).check::<f32>("uniform", all);
+    OnGpus::new(random(300, Distribution::Sphere), 1, 1).check::<f64>("sphere", all);
+    OnGpus::new(random(600, Distribution::Sphere), 4, 1).check::<f32>("sphere", &[(2, 1), (3, 2)]);
+    OnGpus { cut: unevenly, ..OnGpus::new(random(40, Distribution::Uniform), 1, 64) }.check::<f64>("one leaf", all);
+    OnGpus::new(random(2, Distribution::Uniform), 1, 64).check::<f64>("two particles", all);
     close(150).check::<f32>("close pairs", all);
     apart(evenly).check::<f32>("targets apart", all);
     apart(unevenly).check::<f64>("targets apart, uneven slices", all);
 }
 
 #[test]
-fn cards_give_each_other_data_by_way_of_their_hosts_where_they_do_not_read_each_other() {
+fn gpus_give_each_other_data_by_way_of_their_hosts_where_they_do_not_read_each_other() {
     if !on_host::is_there() {
         return;
     }
-    let problem = OnCards::new(random(300, Distribution::Sphere), 2, 2);
+    let problem = OnGpus::new(random(300, Distribution::Sphere), 2, 2);
     let wanted = problem.alone::<f32>();
     let sent = |sight: &(dyn Fn(usize, usize) -> Sight + Sync)| {
-        let cards =
-            |rank: usize| [0, 1].map(|card| HostDevice { sight: sight(rank, card), ..HostDevice::default() }).to_vec();
-        let answers = problem.on::<f32>(3, cards).into_iter();
+        let devices = |rank: usize| {
+            [0, 1].map(|device| HostDevice { sight: sight(rank, device), ..HostDevice::default() }).to_vec()
+        };
+        let answers = problem.on::<f32>(3, devices).into_iter();
         let answers: Vec<Answer> = answers.map(|answer| answer.unwrap().expect("it is fit")).collect();
         assert_equal(&answers, &wanted.fields, "what cards read of each other");
         answers[0].report.counts.iter().map(|count| count.bytes).collect::<Vec<u64>>()
@@ -203,7 +204,7 @@ fn cards_give_each_other_data_by_way_of_their_hosts_where_they_do_not_read_each_
     let clear = sent(&|_, _| Sight::Clear);
     // One GPU of one rank: that rank is apart from the other two, whatever it is that does not work.
     for sight in [Sight::Hidden, Sight::Blind, Sight::Wrong] {
-        let found = sent(&|rank, card| if (rank, card) == (1, 1) { sight } else { Sight::Clear });
+        let found = sent(&|rank, device| if (rank, device) == (1, 1) { sight } else { Sight::Clear });
         assert!((0..3).all(|rank| found[rank] > clear[rank] + 500), "{clear:?} {found:?}");
         let all = sent(&|_, _| sight);
         assert!(found[0] < all[0] && found[2] < all[2], "{found:?} {all:?}");
@@ -211,17 +212,17 @@ fn cards_give_each_other_data_by_way_of_their_hosts_where_they_do_not_read_each_
 }
 
 #[test]
-fn runs_of_particles_that_are_made_on_the_cards_of_ranks_are_timed() {
+fn runs_of_particles_that_are_made_on_the_gpus_of_ranks_are_timed() {
     if !on_host::is_there() {
         return;
     }
-    let options = OnCards::new(random(1, Distribution::Uniform), 2, 8).options(Precision::F32);
+    let options = OnGpus::new(random(1, Distribution::Uniform), 2, 8).options(Precision::F32);
     let geometry = Geometry { sources: [&[]; 3], targets: None };
     let task = Task { name: "host", geometry, sets: &[], options: &options, leaf: Some(8) };
     let found = threads::run(2, |comm| {
-        let (over, cards) = (Over::new(comm), vec![HostDevice::default()]);
-        let (mut whole, links) = (whole::<f32>(&cards, &options).unwrap(), RefCell::new(Links::with_most(WINDOW)));
-        let team = Team::among(&cards, &over, &links);
+        let (over, devices) = (Over::new(comm), vec![HostDevice::default()]);
+        let (mut whole, links) = (whole::<f32>(&devices, &options).unwrap(), RefCell::new(Links::with_most(WINDOW)));
+        let team = Team::among(&devices, &over, &links);
         let timed = || team.connect(WINDOW).and_then(|()| task.timed(&team, &mut whole, 401, 2));
         let runs = over.together(timed)?;
         let runs = runs.expect("nothing fails").expect("it is fit");
@@ -242,15 +243,15 @@ fn all_ranks_leave_a_problem_to_their_cpus_or_none_does() {
     if !on_host::is_there() {
         return;
     }
-    let unfit = |problem: &OnCards, cards: &(dyn Fn(usize) -> Vec<HostDevice> + Sync), why: &str| {
-        for answer in problem.on::<f64>(3, cards) {
+    let unfit = |problem: &OnGpus, devices: &(dyn Fn(usize) -> Vec<HostDevice> + Sync), why: &str| {
+        for answer in problem.on::<f64>(3, devices) {
             let said = answer.unwrap().expect_err("it is unfit");
             assert!(said.contains(why), "{said}");
         }
     };
     let one = |_: usize| vec![HostDevice::default()];
     let mut particles = generate(90, Distribution::Uniform, Charge::Random, 1);
-    let mut problem = OnCards::new(particles.clone(), 1, 64);
+    let mut problem = OnGpus::new(particles.clone(), 1, 64);
     // One rank alone is short of memory: for the particles, and for the cells.
     for most in [1000, 5000] {
         problem.leaf = if most > 1000 { 1 } else { 64 };
@@ -270,27 +271,27 @@ fn all_ranks_leave_a_problem_to_their_cpus_or_none_does() {
     // A crowd in one point.
     let crowd = |far: f64| [vec![0.25; 100_100], vec![far]].concat();
     let [x, y, z] = [crowd(1.0), crowd(1.0), crowd(1.0)];
-    problem = OnCards::new(Particles { q: vec![1.0; x.len()], x, y, z }, 1, 1000);
+    problem = OnGpus::new(Particles { q: vec![1.0; x.len()], x, y, z }, 1, 1000);
     unfit(&problem, &one, "too uneven");
 }
 
 /// One of two GPUs of one of two ranks does not start a kernel.
 fn break_at(kernels: &[&'static str]) {
-    let problem = OnCards::new(random(90, Distribution::Uniform), 1, 1);
+    let problem = OnGpus::new(random(90, Distribution::Uniform), 1, 1);
     for (k, kernel) in kernels.iter().enumerate() {
-        let cards = |rank: usize| {
-            let is_broken = |card: usize| rank == k % 2 && card == 1;
-            let card = |card| HostDevice { broken: is_broken(card).then_some(*kernel), ..HostDevice::default() };
-            (0..2).map(card).collect()
+        let devices = |rank: usize| {
+            let is_broken = |device: usize| rank == k % 2 && device == 1;
+            let device = |device| HostDevice { broken: is_broken(device).then_some(*kernel), ..HostDevice::default() };
+            (0..2).map(device).collect()
         };
-        for answer in problem.on::<f64>(2, cards) {
+        for answer in problem.on::<f64>(2, devices) {
             assert_eq!(answer, Err(RankError::Tool("the card is broken".into())), "{kernel} on rank {}", k % 2);
         }
     }
 }
 
 #[test]
-fn a_card_that_fails_ends_all_ranks_with_one_sentence() {
+fn a_gpu_that_fails_ends_all_ranks_with_one_sentence() {
     if on_host::is_there() {
         break_at(&["bounds", "merge", "spread"]);
     }
@@ -298,7 +299,7 @@ fn a_card_that_fails_ends_all_ranks_with_one_sentence() {
 
 #[test]
 #[ignore = "a proof in depth"]
-fn a_card_that_fails_anywhere_ends_all_ranks_with_one_sentence() {
+fn a_gpu_that_fails_anywhere_ends_all_ranks_with_one_sentence() {
     if on_host::is_there() {
         let all = [
             "bounds",

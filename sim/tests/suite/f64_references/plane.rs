@@ -1,6 +1,6 @@
 //! Twins of the kernels in the plane, of complex strengths.
 
-use super::{Term, Twin, check, symmetric};
+use super::{F64Reference, Term, check, symmetric};
 use sim::stimuli::Random;
 
 type Complex = (f64, f64);
@@ -41,7 +41,7 @@ fn harmonic(i: &[f64], j: &[f64], _: &[f64]) -> Vec<Term> {
 fn harmonic_sources_have_poles() {
     // Twice the difference, and half a unit for each of a square, a sum, a product and the last sum; the inverse takes two.
     let (i, j) = (position, position_and_strength);
-    check(&Twin {
+    check(&F64Reference {
         name: "harmonic2d",
         params: vec![],
         i,
@@ -67,7 +67,7 @@ fn log(i: &[f64], j: &[f64], _: &[f64]) -> Vec<Term> {
 #[test]
 fn logarithms_have_poles_as_derivatives() {
     let (i, j) = (position, position_and_strength);
-    check(&Twin { name: "log2d", params: vec![], i, j, pair: log, roundings: 11.0, mant: 16, constants: 0.0 });
+    check(&F64Reference { name: "log2d", params: vec![], i, j, pair: log, roundings: 11.0, mant: 16, constants: 0.0 });
     // The f64 reference's second output is the derivative of its first, for a real strength.
     let (j, h) = ([0.3, 0.1, 0.75, 0.0], 1e-6);
     let at = |x: f64, y: f64| log(&[x, y], &j, &[])[0].0;

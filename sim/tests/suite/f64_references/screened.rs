@@ -1,6 +1,6 @@
 //! Twins of the kernels of screened charges: Yukawa's potential, and Ewald's sum in real space.
 
-use super::{Pair, Term, Twin, check, dot, nearest_image, shaken, sized};
+use super::{F64Reference, Pair, Term, check, dot, nearest_image, shaken, sized};
 use sim::stimuli::Random;
 use std::f64::consts::FRAC_2_SQRT_PI;
 
@@ -75,7 +75,7 @@ fn yukawa_charges_are_screened_exponentially() {
     // 32 more for those of the force.
     let params = vec![6.0, 2.0, 6.25];
     force_is_the_slope_of_the_energy(yukawa, &params);
-    check(&Twin {
+    check(&F64Reference {
         name: "yukawa",
         params,
         i: target,
@@ -103,7 +103,7 @@ fn p2p_yukawa(i: &[f64], j: &[f64], p: &[f64]) -> Vec<Term> {
 #[test]
 fn p2p_of_screened_charges_takes_the_box_s_edge() {
     // Counted as for `yukawa`, at kappa r of at most 6, and one rounding more in kappa r.
-    check(&Twin {
+    check(&F64Reference {
         name: "p2p_yukawa",
         params: vec![3.0, 1.25],
         i: |random| shaken(random, 0.6),
@@ -121,7 +121,7 @@ fn ewald_in_real_space_is_screened_by_erfc() {
     // products it is 20 for the energy and 46 for the force, of the unscreened terms.
     for params in [vec![6.0, 1.25, 6.25], vec![6.0, 1.75, 9.0]] {
         force_is_the_slope_of_the_energy(ewald, &params);
-        check(&Twin {
+        check(&F64Reference {
             name: "ewald_real",
             params,
             i: target,

@@ -22,7 +22,7 @@ const SHOWN: usize = 4;
 
 #[derive(Template)]
 #[template(path = "wave.svg", escape = "html")]
-struct Picture {
+struct Figure {
     width: usize,
     height: usize,
     left: usize,
@@ -108,9 +108,9 @@ pub fn draw(top: &str, engines: &[Engine], clocks: &[Clock]) -> String {
         if several { "s" } else { "" }
     );
     let widest = columns.len().min((LINE / column).max(4));
-    let picture =
-        Picture { width: LEFT + widest * column + 12, height: 40 + lines.len() * height, left: LEFT, title, lines };
-    picture.render().expect("rendering into a string cannot fail") + "\n"
+    let figure =
+        Figure { width: LEFT + widest * column + 12, height: 40 + lines.len() * height, left: LEFT, title, lines };
+    figure.render().expect("rendering into a string cannot fail") + "\n"
 }
 
 /// The clocks that are drawn: where a signal changes, and the ends of packets.

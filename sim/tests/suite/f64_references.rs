@@ -15,7 +15,7 @@ type Term = (f64, f64);
 type Pair = fn(&[f64], &[f64], &[f64]) -> Vec<Term>;
 
 /// A kernel and its f64 reference.
-struct Twin {
+struct F64Reference {
     name: &'static str,
     params: Vec<f64>,
     /// Elements of a target and of a source.
@@ -55,17 +55,18 @@ fn quantised(graph: &Graph, class: PinClass, values: &[f64]) -> (Vec<u64>, Vec<f
     elements.iter().zip(values).map(one).unzip()
 }
 
-fn check(twin: &Twin) {
-    let kernel = pg2::kernels::find(twin.name).expect("a shipped kernel");
-    let compiled = pg2::compile(twin.name, kernel.text).unwrap_or_else(|e| panic!("{}: {e:#?}", twin.name));
+fn check(reference_of: &F64Reference) {
+    let kernel = pg2::kernels::find(reference_of.name).expect("a shipped kernel");
+    let compiled =
+        pg2::compile(reference_of.name, kernel.text).unwrap_or_else(|e| panic!("{}: {e:#?}", reference_of.name));
     let graph = compiled.graph;
     let mut random = Random::new(1);
-    let (params, real_params) = quantised(&graph, PinClass::Param, &twin.params);
+    let (params, real_params) = quantised(&graph, PinClass::Param, &reference_of.params);
     let mut draw = |class, n, make: fn(&mut Random) -> Vec<f64>| -> Vec<(Vec<u64>, Vec<f64>)> {
         (0..n).map(|_| quantised(&graph, class, &make(&mut random))).collect()
     };
-    let targets = draw(PinClass::Ipin, TARGETS, twin.i);
-    let sources = draw(PinClass::Jpin, SOURCES, twin.j);
+    let targets = draw(PinClass::Ipin, TARGETS, reference_of.i);
+    let sources = draw(PinClass::Jpin, SOURCES, reference_of.j);
     let mut largest = 0f64;
     for (k, (bits, values)) in targets.iter().enumerate() {
         let mut sources = sources.clone();
@@ -78,33 +79,40 @@ fn check(twin: &Twin) {
         let patterns: Vec<Vec<u64>> = sources.iter().map(|s| s.0.clone()).collect();
         let mut sums = vec![(0.0, 0.0); graph.outputs.len()];
         for (_, source) in &sources {
-            let terms = (twin.pair)(values, source, &real_params);
+            let terms = (reference_of.pair)(values, source, &real_params);
             let found = sim::reference::real::terms(&graph, values, source, &real_params);
             for (((sum, term), found), output) in sums.iter_mut().zip(&terms).zip(&found).zip(&graph.outputs) {
                 // A cast that is not last rounds to the output's format. Constants such as pi take the format of what they meet.
                 let places = graph.pins[output.pin].format.frac().unwrap_or(0) as i32;
                 let cast = if places > 0 { 2f64.powi(-places - 1) } else { 0.0 };
-                let bound = (1e-9 + twin.constants * 2f64.powi(-twin.mant - 1)) * (1e-3 + term.0.abs() + term.1) + cast;
-                assert!((term.0 - found).abs() <= bound, "{}: {found}, not {} for {source:?}", twin.name, term.0);
+                let bound = (1e-9 + reference_of.constants * 2f64.powi(-reference_of.mant - 1))
+                    * (1e-3 + term.0.abs() + term.1)
+                    + cast;
+                assert!(
+                    (term.0 - found).abs() <= bound,
+                    "{}: {found}, not {} for {source:?}",
+                    reference_of.name,
+                    term.0
+                );
                 *sum = (sum.0 + term.0, sum.1 + term.1.max(term.0.abs()));
             }
         }
         let (got, flags) = sim::reference::target(&graph, bits, &patterns, &params);
-        assert!(flags.is_empty(), "{}: {flags:?}", twin.name);
+        assert!(flags.is_empty(), "{}: {flags:?}", reference_of.name);
         for ((got, (want, size)), output) in got.iter().zip(&sums).zip(&graph.outputs) {
             let format = graph.pins[output.pin].format;
             let places = format.frac().unwrap_or(0) as i32;
             let steps = if format.is_int() { 0.0 } else { SOURCES as f64 * 2f64.powi(-places - 1) };
             let bound = match format.is_int() {
                 true => 0.0,
-                false => twin.roundings * 2f64.powi(-twin.mant - 1) * size + steps,
+                false => reference_of.roundings * 2f64.powi(-reference_of.mant - 1) * size + steps,
             };
             let error = (format.to_f64(*got) - want).abs();
-            assert!(error <= bound, "{}: {} off by {error}, more than {bound}", twin.name, format.to_f64(*got));
+            assert!(error <= bound, "{}: {} off by {error}, more than {bound}", reference_of.name, format.to_f64(*got));
             largest = largest.max(error / bound.max(1e-300));
         }
     }
-    println!("{}: at most {largest:.3} of the bound", twin.name);
+    println!("{}: at most {largest:.3} of the bound", reference_of.name);
 }
 
 fn difference(i: &[f64], j: &[f64]) -> [f64; 3] {
@@ -166,7 +174,7 @@ fn gravity(i: &[f64], j: &[f64], p: &[f64]) -> Vec<Term> {
 fn gravity_is_softened_newton() {
     for eps2 in [0.0, 1e-4] {
         let params = vec![eps2];
-        check(&Twin {
+        check(&F64Reference {
             name: "gravity",
             params,
             i: position,
@@ -183,7 +191,7 @@ fn gravity_is_softened_newton() {
 fn gravity_in_logarithms_is_softened_newton() {
     // A conversion to log17.8 is off by 0.68 of its steps of 2^(1/256), a sum or a root by 0.5, and one step is 1.39 half units
     // of 8 fraction bits: with r twice in r^2, two sums and eps2, the power -3/2, and r once more, 8.
-    check(&Twin {
+    check(&F64Reference {
         name: "gravity_log",
         params: vec![1e-4],
         i: position,
@@ -221,7 +229,7 @@ fn hermite_gives_the_derivative_of_the_acceleration() {
         v
     };
     let params = vec![1e-3];
-    check(&Twin {
+    check(&F64Reference {
         name: "gravity_hermite",
         params,
         i: position_and_vector,
@@ -255,7 +263,16 @@ fn potential(i: &[f64], j: &[f64], _: &[f64]) -> Vec<Term> {
 fn p2p_in_small_formats_is_the_potential() {
     let (i, j) = (position, position_and_one);
     // Of each coordinate's rounding the root takes half of twice; products and sums below it count half.
-    check(&Twin { name: "p2p_small", params: vec![], i, j, pair: potential, roundings: 8.0, mant: 6, constants: 0.0 });
+    check(&F64Reference {
+        name: "p2p_small",
+        params: vec![],
+        i,
+        j,
+        pair: potential,
+        roundings: 8.0,
+        mant: 6,
+        constants: 0.0,
+    });
 }
 
 fn coulomb(i: &[f64], j: &[f64], _: &[f64]) -> Vec<Term> {
@@ -271,7 +288,16 @@ fn coulomb(i: &[f64], j: &[f64], _: &[f64]) -> Vec<Term> {
 #[test]
 fn coulomb_has_charges_on_both_sides() {
     let i = position_and_one;
-    check(&Twin { name: "coulomb", params: vec![], i, j: i, pair: coulomb, roundings: 24.0, mant: 16, constants: 0.0 });
+    check(&F64Reference {
+        name: "coulomb",
+        params: vec![],
+        i,
+        j: i,
+        pair: coulomb,
+        roundings: 24.0,
+        mant: 16,
+        constants: 0.0,
+    });
 }
 
 fn lennard_jones(i: &[f64], j: &[f64], p: &[f64]) -> Vec<Term> {
@@ -301,7 +327,7 @@ fn lennard_jones_sees_nearest_images_within_the_cut_off() {
         let params = vec![6.0, 6.25, ecut];
         let i = |random: &mut Random| shaken(random, 0.6);
         let j = |random: &mut Random| shaken(random, 0.1);
-        check(&Twin {
+        check(&F64Reference {
             name: "lennard_jones",
             params,
             i,
@@ -334,7 +360,7 @@ fn sph_density_is_the_cubic_spline() {
         v.push(1.0 / smoothing(random));
         v
     };
-    check(&Twin {
+    check(&F64Reference {
         name: "sph_density",
         params: vec![],
         i,
@@ -377,7 +403,7 @@ fn sph_pressure_pushes_particles_apart() {
         v.extend([smoothing(random), 1.0 + symmetric(random, 0.5), 1.0 + symmetric(random, 0.5)]);
         v
     };
-    check(&Twin {
+    check(&F64Reference {
         name: "sph_pressure",
         params: vec![],
         i: target,
@@ -407,7 +433,16 @@ fn stokeslets_drive_a_viscous_fluid() {
     for eps2 in [0.0, 1e-4] {
         let params = vec![eps2];
         let (i, j) = (position, position_and_vector);
-        check(&Twin { name: "stokeslet", params, i, j, pair: stokeslet, roundings: 48.0, mant: 16, constants: 0.0 });
+        check(&F64Reference {
+            name: "stokeslet",
+            params,
+            i,
+            j,
+            pair: stokeslet,
+            roundings: 48.0,
+            mant: 16,
+            constants: 0.0,
+        });
     }
 }
 
@@ -428,7 +463,7 @@ fn vortices_turn_around_themselves() {
     for s2 in [0.0, 1e-3] {
         let params = vec![s2];
         let (i, j) = (position, position_and_vector);
-        check(&Twin {
+        check(&F64Reference {
             name: "biot_savart",
             params,
             i,
@@ -451,7 +486,16 @@ fn counts(i: &[f64], j: &[f64], p: &[f64]) -> Vec<Term> {
 fn pairs_are_counted_by_radius() {
     let params = (1..=8).map(|k| (0.1 * k as f64).powi(2)).collect();
     let i = position;
-    check(&Twin { name: "pair_count", params, i, j: i, pair: counts, roundings: 0.0, mant: 16, constants: 0.0 });
+    check(&F64Reference {
+        name: "pair_count",
+        params,
+        i,
+        j: i,
+        pair: counts,
+        roundings: 0.0,
+        mant: 16,
+        constants: 0.0,
+    });
 }
 
 #[test]
@@ -479,10 +523,14 @@ const APART: [&str; 4] = ["nearest", "p2p", "p2p_paper", "m2l_paper"];
 
 #[test]
 fn every_shipped_kernel_has_a_twin() {
-    let texts = [include_str!("twins.rs"), include_str!("twins/plane.rs"), include_str!("twins/screened.rs")];
+    let texts = [
+        include_str!("f64_references.rs"),
+        include_str!("f64_references/plane.rs"),
+        include_str!("f64_references/screened.rs"),
+    ];
     for kernel in pg2::kernels::KERNELS {
-        let twin = format!("name: \"{}\",", kernel.name);
-        let has = APART.contains(&kernel.name) || texts.iter().any(|t| t.contains(&twin));
+        let reference_of = format!("name: \"{}\",", kernel.name);
+        let has = APART.contains(&kernel.name) || texts.iter().any(|t| t.contains(&reference_of));
         assert!(has, "`{}` is shipped without a twin: add one to sim/tests/suite/twins.rs", kernel.name);
     }
 }
