@@ -40,9 +40,9 @@ pub trait Smooth {
     /// Encloses f^(k) / k! on an interval for k of 0 to `order`; unbounded where the function is not smooth there.
     fn coefficients(&self, x: Interval, order: usize) -> [Interval; MAX_ORDER + 1];
 
-    /// Both of them, for an order of at least 1.
-    fn enclosed(&self, x: Interval, order: usize) -> (Interval, [Interval; MAX_ORDER + 1]) {
-        (self.range(x), self.coefficients(x, order))
+    /// [`Smooth::range`] of an interval whose coefficients, of an order of at least 1, are known.
+    fn refined(&self, x: Interval, _: &[Interval; MAX_ORDER + 1]) -> Interval {
+        self.range(x)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::Dd;
 use super::interval::Interval;
+use super::work::{self, did};
+use std::sync::LazyLock;
 
 /// Pi/2 in parts of 27 bits and a rest, so that multiples of them are exact: together about 140 bits.
 const HALF_PI: [f64; 4] =
@@ -13,13 +15,20 @@ pub const TWO_OVER_SQRT_PI: Dd = Dd { hi: std::f64::consts::FRAC_2_SQRT_PI, lo: 
 /// Beyond this no trigonometric function is computed: the reduction would lose too much.
 const MAX_ANGLE: f64 = 1e7;
 
+/// 1 / n for the numbers that series divide by: a division of double-doubles takes as long as three products.
+static INVERSES: LazyLock<[Dd; 1024]> = LazyLock::new(|| std::array::from_fn(|n| Dd::ONE / Dd::from(n as f64)));
+
 /// e^x - 1 for |x| up to about 0.35, to a relative error.
 fn expm1_small(x: Dd) -> Dd {
-    let r = x.scale(-9);
+    // The second term is lost beside the first, and a machine may take long for numbers below the range of f64.
+    if x.hi.abs() < super::exp2(-120) {
+        return x;
+    }
+    let (r, inverses) = (x.scale(-9), &*INVERSES);
     // sum of r^k / k! for k of 1 to 9
     let mut sum = Dd::ZERO;
     for k in (1..=9).rev() {
-        sum = (sum + Dd::ONE) * r / Dd::from(k as f64);
+        sum = (sum + Dd::ONE) * r * inverses[k];
     }
     for _ in 0..9 {
         sum = sum + sum + sum * sum;
@@ -34,6 +43,7 @@ pub fn exp(x: Dd) -> Dd {
     if x.hi < -745.0 {
         return Dd::ZERO;
     }
+    did(work::EXP);
     let k = (x.hi / std::f64::consts::LN_2 + 0.5).floor();
     let r = x - Dd::LN_2 * k;
     (expm1_small(r) + Dd::ONE).scale(k as i32)
@@ -41,6 +51,7 @@ pub fn exp(x: Dd) -> Dd {
 
 /// The natural logarithm of a positive number.
 pub fn log(x: Dd) -> Dd {
+    did(work::LOG);
     let mut k = super::log2(x.hi);
     let mut m = x.scale(-k);
     if m.hi > 1.414 {
@@ -48,10 +59,10 @@ pub fn log(x: Dd) -> Dd {
         m = m.scale(-1);
     }
     let z = (m - Dd::ONE) / (m + Dd::ONE);
-    let z2 = z * z;
+    let (z2, inverses) = (z * z, &*INVERSES);
     let mut sum = Dd::ZERO;
     for n in (0..24).rev() {
-        sum = sum * z2 + Dd::ONE / Dd::from((2 * n + 1) as f64);
+        sum = sum * z2 + inverses[2 * n + 1];
     }
     Dd::LN_2 * k as f64 + (sum * z).scale(1)
 }
@@ -61,18 +72,19 @@ pub fn sin_cos(x: Dd) -> (Dd, Dd) {
     if x.hi.is_nan() || x.hi.abs() > MAX_ANGLE {
         return (Dd::from(f64::NAN), Dd::from(f64::NAN));
     }
+    did(work::SIN_COS);
     let k = (x.hi / std::f64::consts::FRAC_PI_2 + 0.5).floor();
     let r = HALF_PI.iter().fold(x, |r, part| r - Dd::from(*part) * k);
-    let r2 = -(r * r);
-    let series = |first: f64| {
+    let (r2, inverses) = (-(r * r), &*INVERSES);
+    let series = |first: usize| {
         let mut sum = Dd::ONE;
         for n in (0..14).rev() {
-            let a = 2.0 * n as f64 + first;
-            sum = sum * r2 / Dd::from((a + 1.0) * (a + 2.0)) + Dd::ONE;
+            let a = 2 * n + first;
+            sum = sum * r2 * inverses[(a + 1) * (a + 2)] + Dd::ONE;
         }
         sum
     };
-    let (s, c) = (series(1.0) * r, series(0.0));
+    let (s, c) = (series(1) * r, series(0));
     match k.rem_euclid(4.0) as i32 {
         0 => (s, c),
         1 => (c, -s),
@@ -86,14 +98,15 @@ pub fn atan(x: Dd) -> Dd {
         let right = Dd::PI.scale(-1);
         return if x.hi > 0.0 { right } else { -right };
     }
+    did(work::ATAN);
     let mut z = x;
     for _ in 0..3 {
         z = z / (Dd::ONE + (Dd::ONE + z * z).sqrt());
     }
-    let z2 = -(z * z);
+    let (z2, inverses) = (-(z * z), &*INVERSES);
     let mut sum = Dd::ZERO;
     for n in (0..22).rev() {
-        sum = sum * z2 + Dd::ONE / Dd::from((2 * n + 1) as f64);
+        sum = sum * z2 + inverses[2 * n + 1];
     }
     (sum * z).scale(3)
 }
@@ -122,22 +135,26 @@ pub fn erf_slope(x: Dd) -> Dd {
     TWO_OVER_SQRT_PI * exp(-(x * x))
 }
 
-/// The series of positive terms for 0 <= x < 6.5.
+/// The series of positive terms for 0 <= x < 2.5.
 fn erf_series(x: Dd) -> Dd {
-    let two_x2 = (x * x).scale(1);
-    let (mut term, mut sum, mut n) = (x, x, 1.0);
+    let (two_x2, inverses) = ((x * x).scale(1), &*INVERSES);
+    let (mut term, mut sum, mut n) = (x, x, 1);
     while term.hi > sum.hi * 1e-34 {
-        n += 2.0;
-        term = term * two_x2 / Dd::from(n);
+        n += 2;
+        term = term * two_x2 * inverses[n];
         sum = sum + term;
     }
+    did(work::ERF_TERM * n as u64 / 2);
     sum * erf_slope(x)
 }
 
-/// erfc by its continued fraction, for x of 2.5 and more.
+/// erfc by its continued fraction, for x of 2.5 and more. The larger x is, the fewer terms matter: what so many leave out is below
+/// 2^-120 (compared with four times as many).
 fn erfc_fraction(x: Dd) -> Dd {
+    let terms = 30 + (900.0 / (x.hi * x.hi)) as u64;
+    did(work::ERFC_TERM * terms);
     let mut tail = x;
-    for k in (1..=160).rev() {
+    for k in (1..=terms).rev() {
         tail = x + Dd::from(k as f64 / 2.0) / tail;
     }
     // e^(-x^2) / sqrt(pi) / tail

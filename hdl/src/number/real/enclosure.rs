@@ -36,6 +36,9 @@ pub trait Enclosure:
 
     fn is_positive(self) -> bool;
 
+    /// Whether it ends so close to 0 that what is computed with it lies below the range of f64.
+    fn is_tiny(self) -> bool;
+
     /// Whether no number of it lies above any of another.
     fn is_at_most(self, o: Self) -> bool;
 
@@ -108,6 +111,10 @@ impl Enclosure for Interval {
         self.lo > 0.0
     }
 
+    fn is_tiny(self) -> bool {
+        [self.lo, self.hi].iter().any(|end| *end != 0.0 && end.abs() < super::exp2(-1020))
+    }
+
     fn is_at_most(self, o: Interval) -> bool {
         self.hi <= o.lo
     }
@@ -152,6 +159,11 @@ impl Enclosure for Value {
 
     fn is_positive(self) -> bool {
         self.value.hi > 2.0 * self.error
+    }
+
+    fn is_tiny(self) -> bool {
+        // The lower half is smaller by 2^-53, and its parts are by as much.
+        self.value.hi != 0.0 && self.value.hi.abs() < super::exp2(-910)
     }
 
     fn is_at_most(self, o: Value) -> bool {

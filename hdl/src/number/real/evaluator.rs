@@ -4,7 +4,7 @@
 use super::enclosure::Enclosure;
 use super::expansion::Expansion;
 use super::jet::{Jet, MAX_ORDER};
-use super::work::{Part, Work};
+use super::work::{Part, Work, aside, did};
 use super::{Call, Dd, Expr, Interval, Node, Smooth, Value};
 use num_traits::{One, Signed};
 use std::sync::OnceLock;
@@ -30,8 +30,20 @@ enum Step {
 pub struct Evaluator {
     steps: Vec<Step>,
     pub work: Work,
-    expansion: OnceLock<Option<Expansion>>,
+    /// With the work of finding it.
+    expansion: OnceLock<(Option<Expansion>, u64)>,
 }
+
+impl Step {
+    /// Whether it takes longer where the result lies below the range of f64: sums of such numbers are as fast as others.
+    fn multiplies(&self) -> bool {
+        matches!(self, Step::Call(..) | Step::Mul(..) | Step::Div(..) | Step::Power(..) | Step::Raised(..))
+    }
+}
+
+/// The work of a value or a coefficient by the expansion, and what products below the range of f64 add to that of a part.
+const EXPANDED: u64 = 300;
+const TINY: u64 = 400;
 
 impl Evaluator {
     pub fn new(expr: &Expr) -> Evaluator {
@@ -57,8 +69,10 @@ impl Evaluator {
                 Node::Div(a, b) => (Step::Div(at(a), at(b)), Part::Quotient),
                 Node::Pow(a, b) => match expr.integer(*b) {
                     Some(n) => {
-                        let products = 2 * (64 - n.unsigned_abs().leading_zeros()) as u64;
-                        (Step::Power(at(a), n), Part::Power(products + 1))
+                        // A square for each digit, and a product for each 1, but for the first.
+                        let size = n.unsigned_abs();
+                        let products = (size.max(1).ilog2() + size.count_ones()).saturating_sub(1) as u64;
+                        (Step::Power(at(a), n), Part::Power { products, inverse: n < 0 })
                     }
                     None => (Step::Raised(at(a), at(b)), Part::Raised),
                 },
@@ -74,6 +88,7 @@ impl Evaluator {
     }
 
     fn jet<N: Enclosure>(&self, x: N, order: usize) -> Jet<N> {
+        did(self.work.jet[order]);
         let mut jets: Vec<Jet<N>> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             let of = |k: &usize| jets[*k];
@@ -93,6 +108,9 @@ impl Evaluator {
                 Step::Max(a, b) => -(-of(a)).least(-of(b)),
                 Step::Call(call, a) => of(a).call(*call),
             };
+            if step.multiplies() && jet.c[..=order].iter().any(|c| c.is_tiny()) {
+                did(TINY);
+            }
             jets.push(jet);
         }
         *jets.last().expect("an expression has a part")
@@ -100,6 +118,7 @@ impl Evaluator {
 
     /// The value by the formula alone.
     fn direct(&self, x: Dd) -> Option<Value> {
+        did(self.work.value);
         let mut values: Vec<Value> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             let of = |k: &usize| values[*k];
@@ -120,6 +139,9 @@ impl Evaluator {
             if !value.is_finite() {
                 return None;
             }
+            if step.multiplies() && value.is_tiny() {
+                did(TINY);
+            }
             values.push(value);
         }
         values.pop()
@@ -132,8 +154,18 @@ impl Evaluator {
 
     /// The expansion around 0, where the function is 0 there.
     fn expansion(&self) -> Option<&Expansion> {
+        self.expanded().0.as_ref()
+    }
+
+    /// The work of finding the expansion, which no evaluation is charged with: it is found once, and for whom depends on what
+    /// else was asked before.
+    pub fn expanding(&self) -> u64 {
+        self.expanded().1
+    }
+
+    fn expanded(&self) -> &(Option<Expansion>, u64) {
         let jet = |x: Interval| self.jet(x, MAX_ORDER).c;
-        self.expansion.get_or_init(|| Expansion::of(self.jet(Value::ZERO, MAX_ORDER).c, jet)).as_ref()
+        self.expansion.get_or_init(|| aside(|| Expansion::of(self.jet(Value::ZERO, MAX_ORDER).c, jet)))
     }
 }
 
@@ -146,28 +178,29 @@ impl Smooth for Evaluator {
             return Some(direct);
         }
         let expanded = self.expansion().and_then(|e| e.value(x));
+        did(EXPANDED);
         Some(expanded.filter(|e| e.error < direct.error).unwrap_or(direct))
     }
 
     fn range(&self, x: Interval) -> Interval {
-        self.enclosed(x, 1).0
+        self.refined(x, &self.coefficients(x, 1))
     }
 
     fn coefficients(&self, x: Interval, order: usize) -> [Interval; MAX_ORDER + 1] {
         let mut c = self.jet(x, order).c;
         if let Some(e) = self.expansion_on(x, c[0]) {
             for (k, c) in c.iter_mut().enumerate().take(order + 1).filter(|(_, c)| c.contains(0.0)) {
+                did(EXPANDED);
                 *c = c.meet(e.coefficient(x, k));
             }
         }
         c
     }
 
-    fn enclosed(&self, x: Interval, order: usize) -> (Interval, [Interval; MAX_ORDER + 1]) {
-        let c = self.coefficients(x, order);
+    fn refined(&self, x: Interval, c: &[Interval; MAX_ORDER + 1]) -> Interval {
         let (direct, slope) = (c[0], c[1]);
         let at = |p: f64| self.jet(Interval::point(p), 0).c[0];
-        let range = if !slope.is_finite() {
+        if !slope.is_finite() {
             direct
         } else if slope.lo >= 0.0 || slope.hi <= 0.0 {
             // By the ends, where the function is monotone.
@@ -177,8 +210,7 @@ impl Smooth for Evaluator {
             let middle = x.lo + (x.hi - x.lo) / 2.0;
             let reach = (x.hi - middle).max(middle - x.lo).next_up();
             direct.meet(at(middle) + slope * Interval::new(-reach, reach))
-        };
-        (range, c)
+        }
     }
 }
 

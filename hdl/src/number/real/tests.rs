@@ -75,7 +75,9 @@ fn differences_that_vanish_at_0_keep_their_digits() {
                 assert!((got.value.hi - want).abs() <= want.abs() * exp2(-36), "{e} at {x:e}: {got:?}, not {want:e}");
                 assert!(got.error <= want.abs() * exp2(-38), "{e} at {x:e}: {got:?}");
                 let ends = Interval::new(x.abs() * 0.75, x.abs() * 1.5);
-                let (range, c) = f.enclosed(if x > 0.0 { ends } else { -ends }, 3);
+                let ends = if x > 0.0 { ends } else { -ends };
+                let c = f.coefficients(ends, 3);
+                let range = f.refined(ends, &c);
                 assert!(!range.contains(0.0) && range.contains(want), "{e} at {x:e}: {range:?}");
                 // Coefficient 1 is the slope.
                 let slope = x.powi(order - 1) * (order as f64 * first + (order + 1) as f64 * second * x);

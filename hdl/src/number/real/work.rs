@@ -1,10 +1,29 @@
 //! Work, counted in steps and not in seconds, so that a search ends at the same place on every machine.
 //!
-//! A unit is about a nanosecond of a core of 2023. The costs of the parts of an expression were measured one by one.
+//! A unit is about a nanosecond of a core of 2023, of optimised code. Each thread counts what it has done: the elementary functions
+//! book what their arguments make them do, since a series may end early, and an evaluation books its arithmetic, by weights.
+//!
+//! The weights are CPU times per call, each the least of several runs of the optimised code: of the functions alone, and of each part
+//! as what an expression takes with it less what it takes without, over arguments of which no Taylor coefficient is 0.
 
 use super::evaluator::Evaluator;
 use super::{Call, Dd, Interval, MAX_ORDER, Smooth, Value};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+thread_local!(static DONE: Cell<u64> = const { Cell::new(0) });
+
+/// Books work of this thread.
+pub fn did(work: u64) {
+    DONE.set(DONE.get() + work);
+}
+
+/// Does something whose work is given beside what it makes, instead of being booked.
+pub fn aside<T>(make: impl FnOnce() -> T) -> (T, u64) {
+    let before = DONE.get();
+    let made = make();
+    (made, DONE.replace(before) - before)
+}
 
 /// Counts work up to a limit.
 #[derive(Debug)]
@@ -51,43 +70,94 @@ impl Meter {
 }
 
 /// A function whose evaluations are counted. Beyond the limit it has no values, so that whatever asks for them ends soon.
+///
+/// Enclosures are kept: a search asks for those of the same pieces with every degree and every goal.
 pub struct Metered<'a> {
-    pub f: &'a Evaluator,
-    pub meter: &'a Meter,
+    f: &'a Evaluator,
+    meter: &'a Meter,
+    known: RefCell<HashMap<[u64; 2], Known>>,
+}
+
+/// What is known of a function on an interval.
+#[derive(Clone, Copy)]
+struct Known {
+    c: [Interval; MAX_ORDER + 1],
+    range: Option<Interval>,
+}
+
+/// Intervals that are kept, of some megabytes in all, and the work of finding one.
+const MOST_KNOWN: usize = 1 << 15;
+const FIND: u64 = 100;
+
+impl<'a> Metered<'a> {
+    pub fn new(f: &'a Evaluator, meter: &'a Meter) -> Metered<'a> {
+        Metered { f, meter, known: RefCell::default() }
+    }
+
+    fn booked<T>(&self, make: impl FnOnce() -> T) -> T {
+        let (made, work) = aside(make);
+        self.meter.add(work);
+        made
+    }
+}
+
+fn key(x: Interval) -> [u64; 2] {
+    [x.lo.to_bits(), x.hi.to_bits()]
 }
 
 impl Smooth for Metered<'_> {
     fn value(&self, x: Dd) -> Option<Value> {
-        if self.meter.is_over() {
-            return None;
-        }
-        self.meter.add(self.f.work.value);
-        self.f.value(x)
+        if self.meter.is_over() { None } else { self.booked(|| self.f.value(x)) }
     }
 
     fn range(&self, x: Interval) -> Interval {
-        self.enclosed(x, 1).0
+        self.refined(x, &self.coefficients(x, 1))
     }
 
-    fn enclosed(&self, x: Interval, order: usize) -> (Interval, [Interval; MAX_ORDER + 1]) {
+    fn refined(&self, x: Interval, c: &[Interval; MAX_ORDER + 1]) -> Interval {
         if self.meter.is_over() {
-            return (Interval::WHOLE, [Interval::WHOLE; MAX_ORDER + 1]);
+            return Interval::WHOLE;
         }
-        // The coefficients, and values at two ends, which take half as long each.
-        self.meter.add(self.f.work.jet[order] + self.f.work.jet[0]);
-        self.f.enclosed(x, order)
+        let mut known = self.known.borrow_mut();
+        let mut kept = known.get_mut(&key(x));
+        if let Some(range) = kept.as_ref().and_then(|kept| kept.range) {
+            return range;
+        }
+        let range = self.booked(|| self.f.refined(x, c));
+        if let Some(kept) = &mut kept {
+            kept.range = Some(range);
+        }
+        range
     }
 
     fn coefficients(&self, x: Interval, order: usize) -> [Interval; MAX_ORDER + 1] {
         if self.meter.is_over() {
             return [Interval::WHOLE; MAX_ORDER + 1];
         }
-        self.meter.add(self.f.work.jet[order]);
-        self.f.coefficients(x, order)
+        self.meter.add(FIND);
+        let mut known = self.known.borrow_mut();
+        if let Some(kept) = known.get(&key(x)) {
+            return kept.c;
+        }
+        if known.len() == MOST_KNOWN {
+            return self.booked(|| self.f.coefficients(x, order));
+        }
+        // Of the highest order, which the other degrees will ask for.
+        let c = self.booked(|| self.f.coefficients(x, MAX_ORDER));
+        known.insert(key(x), Known { c, range: None });
+        c
     }
 }
 
-/// The work of one evaluation.
+/// Elementary functions of double-doubles, a term of the series of erf, and one of the continued fraction of erfc.
+pub const EXP: u64 = 450;
+pub const LOG: u64 = 540;
+pub const SIN_COS: u64 = 880;
+pub const ATAN: u64 = 740;
+pub const ERF_TERM: u64 = 36;
+pub const ERFC_TERM: u64 = 62;
+
+/// The arithmetic of one evaluation, without the elementary functions.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Work {
     /// A value.
@@ -104,47 +174,58 @@ pub enum Part {
     Product,
     Quotient,
     Choice,
-    /// An integer power, by so many products.
-    Power(u64),
+    /// An integer power.
+    Power {
+        products: u64,
+        inverse: bool,
+    },
     /// Another power.
     Raised,
     Call(Call),
 }
 
+/// What a part takes: for a value; for coefficients whatever their number; for each of them; and for each product of two of them.
+type Weight = (u64, u64, u64, u64);
+
 impl Work {
     /// Adds a part.
     pub fn part(&mut self, part: Part) {
-        let (value, range, products) = weight(part);
+        let (value, whole, each, product) = weight(part);
         self.value += value;
         for (order, jet) in self.jet.iter_mut().enumerate() {
-            let terms = ((order + 1) * (order + 2) / 2) as u64;
-            *jet += range + products * 8 * terms;
+            let count = order as u64 + 1;
+            *jet += whole + each * count + product * (count * (count + 1) / 2);
         }
     }
 }
 
-/// The work of a value, of a range, and how many products of Taylor coefficients there are.
-fn weight(part: Part) -> (u64, u64, u64) {
+fn weight(part: Part) -> Weight {
+    let call = |call: Call| weight(Part::Call(call));
     match part {
-        Part::Given => (10, 10, 0),
-        Part::Sum | Part::Choice => (20, 20, 0),
-        Part::Product => (30, 20, 1),
-        Part::Quotient => (50, 30, 1),
-        Part::Power(n) => (30 * n, 20 * n, n),
+        Part::Given => (15, 25, 0, 0),
+        Part::Sum => (25, 30, 8, 0),
+        Part::Choice => (20, 30, 0, 0),
+        Part::Product => (30, 30, 0, 16),
+        Part::Quotient => (70, 20, 30, 12),
+        Part::Power { products, inverse } => {
+            let (value, whole, each, product) = if inverse { weight(Part::Quotient) } else { (20, 30, 0, 0) };
+            (value + 15 * products, whole + 20 * products, each, product + 16 * products)
+        }
         Part::Raised => {
-            let (log, exp) = (weight(Part::Call(Call::Log)), weight(Part::Call(Call::Exp)));
-            (log.0 + exp.0 + 30, log.1 + exp.1 + 20, log.2 + exp.2 + 1)
+            let (log, exp) = (call(Call::Log), call(Call::Exp));
+            (log.0 + exp.0 + 30, log.1 + exp.1 + 30, log.2 + exp.2, log.3 + exp.3 + 16)
         }
         Part::Call(call) => match call {
-            Call::Neg | Call::Abs => (10, 10, 0),
-            Call::Sqrt => (60, 120, 2),
-            Call::Exp => (1_000, 2_000, 1),
-            Call::Log => (1_200, 2_400, 2),
-            Call::Sin | Call::Cos | Call::Tan => (2_900, 6_000, 2),
-            Call::Atan => (1_500, 3_000, 3),
-            Call::Sinh | Call::Cosh => (4_500, 9_000, 2),
-            Call::Tanh => (3_500, 13_000, 5),
-            Call::Erf | Call::Erfc => (8_000, 17_000, 3),
+            Call::Neg | Call::Abs => (15, 30, 5, 0),
+            Call::Sqrt => (60, 60, 20, 18),
+            Call::Exp => (50, 50, 20, 15),
+            Call::Log => (50, 50, 50, 25),
+            Call::Sin | Call::Cos => (50, 50, 30, 40),
+            Call::Tan => (100, 60, 60, 40),
+            Call::Atan => (50, 80, 60, 60),
+            Call::Sinh | Call::Cosh => (100, 100, 30, 40),
+            Call::Tanh => (150, 200, 60, 60),
+            Call::Erf | Call::Erfc => (100, 150, 60, 40),
         },
     }
 }

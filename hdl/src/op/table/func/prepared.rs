@@ -99,9 +99,8 @@ impl Prepared {
 
     fn search(format: Format, function: &Function, meter: &Meter) -> Result<Prepared, Failure> {
         let domain = Domain::new(format, &function.lo, &function.hi).ok_or(Failure::Interval)?;
-        let (f, mant) = (&Metered { f: &function.evaluator, meter }, format.mant());
-        // The expansion at 0.
-        meter.add(20 * function.evaluator.work.jet[crate::number::real::MAX_ORDER]);
+        let (f, mant) = (&Metered::new(&function.evaluator, meter), format.mant());
+        meter.add(function.evaluator.expanding());
         let Some(frac) = format.frac() else {
             let smallest = 1 - format.bias();
             let top = top(f, &domain);
@@ -274,7 +273,7 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::table::func::tests::function;
+    use crate::op::table::func::tests::{function, new_function};
     use std::collections::BTreeMap;
     use std::sync::Mutex;
 
@@ -327,6 +326,19 @@ mod tests {
                 let found = Found { floor: None, degree, top, work };
                 assert_eq!(again(&found.record(&key)), (first.clone(), work), "{text}: {found:?}");
             }
+        }
+    }
+
+    /// What one search has found of a function is there for the next one, and the work is the same for both.
+    #[test]
+    fn the_work_of_a_search_does_not_depend_on_those_before() {
+        let formats: [Format; 2] = ["float18.9", "float25.16"].map(|format| format.parse().unwrap());
+        let work = |f: &Function, format: Format| Prepared::new(format, f, None, MOST_WORK).1;
+        for text in ["x exp 1 -", "x erf 2 pow"] {
+            let [one, other] = [(); 2].map(|()| new_function(text, "0", "3"));
+            let forwards = formats.map(|format| work(&one, format));
+            let backwards = [formats[1], formats[0]].map(|format| work(&other, format));
+            assert_eq!(forwards, [backwards[1], backwards[0]], "{text}");
         }
     }
 

@@ -139,7 +139,18 @@ impl Fit<'_> {
         if a == b {
             return self.point(a);
         }
-        let (range, jet) = self.f.enclosed(x, self.degree + 1);
+        let jet = self.f.coefficients(x, self.degree + 1);
+        let width = (x.hi - x.lo) * 1.000_001;
+        // The remainder times 2 / 4^(D+1): interpolation in the Chebyshev nodes of an interval of length 1.
+        let left = (0..=self.degree).fold(2.0 * jet[self.degree + 1].most(), |e, _| e * width / 4.0);
+        // What is not a number is no bound.
+        let is_near =
+            |unit: i32, exact: f64| scaled(left, -unit) + rounding(self.degree) + exact + self.argument + SLACK < 0.5;
+        // Too far even if all values are as large as any may be: no need of the exact range, which takes as long again.
+        if !self.may_lie_beyond(jet[0]) && !is_near(self.unit(jet[0].most()), 0.0) {
+            return Err(Misfit::Long);
+        }
+        let range = self.f.refined(x, &jet);
         if !range.is_finite() {
             return Err(Misfit::Long);
         }
@@ -149,15 +160,10 @@ impl Fit<'_> {
         let near = if range.contains(0.0) && !jet[1].contains(0.0) { self.near_zero(line, piece) } else { None };
         let (least, zero) = near.unwrap_or_else(|| (range.least(), self.zero(line, piece, range)));
         let unit = self.unit(least);
-        // The remainder times 2 / 4^(D+1): interpolation in the Chebyshev nodes of an interval of length 1.
-        let width = (x.hi - x.lo) * 1.000_001;
         let power = |n: usize| (0..n).fold(1.0, |p, _| p * width);
-        let left = (0..=self.degree).fold(2.0 * jet[self.degree + 1].most(), |e, _| e * width / 4.0);
         let error = scaled(left, -unit);
-        // Not simply `>=`: what is not a number is no bound either.
         let exact = if zero == Zero::Begin { 1.5 * exp2(-guard(self.degree)) } else { 0.0 };
-        let near = error + rounding(self.degree) + exact + self.argument + SLACK < 0.5;
-        if !near {
+        if !is_near(unit, exact) {
             return Err(Misfit::Long);
         }
         let quantum = unit - guard(self.degree);
@@ -200,6 +206,13 @@ impl Fit<'_> {
         let mut bits = [0; MAX_DEGREE + 1];
         bits[0] = bits_of(value.abs(), unit - guard(self.degree));
         Some(Sketch { unit, error: 0.0, bits, range: Interval::point(value), zero: Zero::Beyond })
+    }
+
+    /// Whether [`Fit::beyond`] may hold of a part of a range.
+    fn may_lie_beyond(&self, range: Interval) -> bool {
+        let Goal::Fixed { unit, reach } = self.goal else { return !range.is_finite() };
+        let place = exp2(unit);
+        !range.is_finite() || range.hi > reach.hi + place || range.lo < reach.lo - place
     }
 
     /// Where a function whose least magnitude on a piece is not known is 0.
