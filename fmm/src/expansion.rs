@@ -9,6 +9,7 @@ pub mod chebyshev;
 pub mod lattice;
 mod mirrored;
 mod shift;
+pub mod softened;
 pub mod solid;
 mod sparse;
 pub mod taylor;
@@ -174,7 +175,12 @@ pub fn operators<T: Vectors>(
     near2: u64,
     kernel: Option<&Arc<dyn Function>>,
 ) -> Box<dyn Expansion<T>> {
+    let softened = kernel.and_then(|kernel| kernel.softened());
     match (basis, kernel) {
+        (_, Some(_)) if softened.is_some() => {
+            let kernel = softened.expect("it is softened 1/r");
+            Box::new(softened::Softened::<T>::new(order, lower_beyond, near2, kernel))
+        }
         (_, Some(kernel)) => Box::new(chebyshev::Chebyshev::<T>::new(order, near2, kernel.clone())),
         (Basis::Solid, None) => Box::new(solid::Solid::<T>::new(order, near2).lower_beyond(lower_beyond)),
         (_, None) => Box::new(taylor::Operators::<T>::new(order, near2)),
@@ -187,8 +193,9 @@ pub fn pairs_of_a_point(basis: Basis, order: usize) -> usize {
     match basis {
         Basis::Cartesian => 8 + 3 * basis::terms(order) / 10,
         Basis::Solid => 8 + 4 * solid::terms_at_a_point(order) / 10,
+        // The change by softening, at all nodes of an order that many levels have.
+        Basis::Softened => 8 + 4 * solid::terms_at_a_point(order) / 10 + (order / 2 + 2).pow(3),
         // The kernel's real-arithmetic values at all nodes.
         Basis::Chebyshev => 8 * (order + 2).pow(3),
-        Basis::Softened => 2 * (order + 2).pow(3),
     }
 }

@@ -223,12 +223,15 @@ impl Plan {
     fn soften(&mut self) {
         let (eps, levels) = (self.tree.map.length(self.options.eps), self.tree.levels.len());
         let own = FmmOptions { leaf: self.options.leaf, ..self.asked.clone() };
-        let other = softening::other(&own, eps, levels).filter(|other| other.leaf == own.leaf);
+        let other = softening::other(&own, eps, levels);
+        let is_same = |other: &FmmOptions| other.leaf == own.leaf && other.theta == own.theta;
+        // The tree stays even where polynomials of the highest order are less near than the order asked for.
+        let other = other.map(|other| if is_same(&other) { Some(other) } else { softening::softened(&own, own.theta) });
         let is_softened = |options: &FmmOptions| options.basis == Basis::Softened;
         let was = is_softened(&self.options);
-        self.options = other.unwrap_or(own);
+        self.options = other.flatten().unwrap_or(own);
         if is_softened(&self.options) != was {
-            self.kernel = softening::kernel(&self.options, &self.tree.map);
+            self.kernel = softening::kernel(&self.options, &self.tree.map, levels);
         }
         self.near2 = lists::near2(self.options.theta);
     }
@@ -327,7 +330,7 @@ impl Plan {
         if self.options.near_only {
             return State::near(self, charges);
         }
-        let lattice = far_images(&self.options);
+        let lattice = far_images(&self.options).filter(|_| self.options.basis != Basis::Softened);
         let kernel_suits = || self.kernel.as_ref().is_none_or(|k| suits_f32(&**k, levels, lattice));
         let is_flat =
             self.options.basis == Basis::Softened && self.tree.map.length(self.options.eps) > softening::MOST_F32;
@@ -344,8 +347,9 @@ impl Plan {
         let images = far_images(&self.options)?;
         let order = self.options.order;
         let sums = || match &self.kernel {
-            Some(kernel) => images.matrix(&**kernel, order),
-            None => lattice::sums(2 * order, images.axes, self.near2),
+            Some(kernel) if kernel.softened().is_none() => images.matrix(&**kernel, order),
+            // Far images are those of 1/r.
+            _ => lattice::sums(2 * order, images.axes, self.near2),
         };
         Some(self.lattice.get_or_init(sums))
     }
@@ -371,7 +375,7 @@ pub fn expanded(
     map: &BoxMap,
     levels: usize,
 ) -> Result<Option<Arc<dyn Function>>, FmmError> {
-    if let Some(softened) = softening::kernel(options, map) {
+    if let Some(softened) = softening::kernel(options, map, levels) {
         return Ok(Some(softened));
     }
     if options.basis != Basis::Chebyshev || options.near_only {

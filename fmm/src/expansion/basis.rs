@@ -11,7 +11,7 @@ pub enum Basis {
     Solid,
     /// Chebyshev polynomials: the black-box expansion of a P2P kernel.
     Chebyshev,
-    /// The same of softened 1/r, which needs no kernel.
+    /// Softened 1/r: solid harmonics, and Chebyshev polynomials of what softening changes.
     Softened,
 }
 
@@ -20,11 +20,9 @@ impl Basis {
     pub fn max_order(self) -> usize {
         match self {
             Basis::Cartesian => 20,
-            Basis::Solid => 30,
+            Basis::Solid | Basis::Softened => 30,
             // Tables are made from the kernel at (P+2)^6 pairs of nodes.
             Basis::Chebyshev => 10,
-            // Its values cost little, and mirrored offsets share tables.
-            Basis::Softened => 12,
         }
     }
 }

@@ -16,6 +16,7 @@ mod coefficients;
 mod compress;
 mod derivatives;
 pub mod images;
+pub mod kept;
 mod operators;
 mod points;
 mod polynomials;
@@ -28,6 +29,7 @@ use crate::expansion::shift::Shifts;
 use crate::tree::lists::reach;
 use coefficients::Series;
 use images::Lattice;
+use kept::{Kept, Key};
 use points::Nested;
 use polynomials::Nodes;
 use std::collections::HashMap;
@@ -55,6 +57,14 @@ pub trait Function: Send + Sync {
         sum_of_values(|d, out| self.values(d, out), d, charges)
     }
 
+    /// Adds the potentials of a charge at targets that are at `d` from it, axis by axis.
+    fn add_potentials(&self, d: &[Vec<f64>; 3], charge: f64, to: &mut [f64]) {
+        let places: Vec<[f64; 3]> = (0..to.len()).map(|k| [d[0][k], d[1][k], d[2][k]]).collect();
+        let mut out = vec![[0.0; 4]; to.len()];
+        self.values(&places, &mut out);
+        to.iter_mut().zip(&out).for_each(|(to, out)| *to += charge * out[0]);
+    }
+
     /// The symmetry of the potential.
     fn symmetry(&self) -> Symmetry {
         Symmetry::None
@@ -68,6 +78,11 @@ pub trait Function: Send + Sync {
     /// Second derivatives of the potential of a unit charge at targets at `d` from it, in boxes, where the function has them. Its dipoles
     /// are known then too.
     fn seconds(&self, _d: &[[f64; 3]]) -> Option<Vec<[f64; 6]>> {
+        None
+    }
+
+    /// Softened 1/r, where the function is that.
+    fn softened(&self) -> Option<&softened::Softened> {
         None
     }
 
@@ -85,21 +100,45 @@ pub fn sum_of_values(values: impl Fn(&[[f64; 3]], &mut [[f64; 4]]), d: &[Vec<f64
     std::array::from_fn(|a| out.iter().zip(charges).map(|(out, q)| q * out[a]).sum())
 }
 
-/// The tables of one order and kernel.
+/// The tables of one kernel, or of one for each level.
 pub struct Chebyshev<T> {
-    kernel: Arc<dyn Function>,
     order: usize,
     isa: Isa,
-    /// How coefficients are made, with the exponents of the terms by total degree.
-    series: Series,
-    nodes: Nodes,
+    /// The exponents of the terms by total degree.
+    terms: Vec<Index>,
     shifts: Shifts<T>,
     nested: Nested,
-    /// M2L by level.
-    levels: Vec<OnceLock<Table<T>>>,
-    /// The same where there are too many offsets for these.
-    pairs: Vec<OnceLock<HashMap<[i64; 3], Vec<T>>>>,
+    levels: Vec<OfLevel<T>>,
     near2: u64,
+    units: Units,
+    /// Tables that outlive the expansion.
+    kept: Option<Arc<Kept>>,
+}
+
+/// What is expanded on a level.
+struct OfLevel<T> {
+    kernel: Arc<dyn Function>,
+    order: Arc<OfOrder>,
+    /// M2L.
+    table: OnceLock<Arc<Table<T>>>,
+    /// The same where there are too many offsets for it.
+    pairs: OnceLock<HashMap<[i64; 3], Vec<T>>>,
+}
+
+/// How far a level's kernel is expanded: up to the order of the expansion, or to a lower one, whose terms are the first.
+struct OfOrder {
+    order: usize,
+    /// How coefficients are made.
+    series: Series,
+    nodes: Nodes,
+}
+
+/// The units of lengths in potentials.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Units {
+    Box,
+    /// As for harmonics, the cell's edge.
+    Cell,
 }
 
 /// The coarsest level that M2L goes over.
@@ -108,52 +147,109 @@ const COARSEST: u32 = 2;
 impl<T: Vectors> Chebyshev<T> {
     /// For an order of at least 1 and cells that are near below `near2`.
     pub fn new(order: usize, near2: u64, kernel: Arc<dyn Function>) -> Chebyshev<T> {
+        let levels = (0..=crate::tree::MAX_LEVEL).map(|_| (kernel.clone(), order)).collect();
+        Chebyshev::by_level(levels, near2, Units::Box)
+    }
+
+    /// For the kernel of each level, and the order that it is expanded up to: where that is 0, it gives nothing.
+    pub fn by_level(levels: Vec<(Arc<dyn Function>, usize)>, near2: u64, units: Units) -> Chebyshev<T> {
+        let order = levels.iter().map(|(_, order)| *order).max().unwrap_or(0).max(1);
         let terms: Vec<Index> = (0..=order).flat_map(indices_of).collect();
         let isa = Isa::best();
-        let levels = 0..=crate::tree::MAX_LEVEL;
-        Chebyshev {
-            nodes: Nodes::new(order + 2, order),
-            shifts: Shifts::new(isa, terms.len(), |octant| polynomials::shifts(&terms, order, octant)),
-            nested: Nested::new(&terms, order),
-            levels: levels.clone().map(|_| OnceLock::new()).collect(),
-            pairs: levels.map(|_| OnceLock::new()).collect(),
-            series: Series::new(order, terms),
-            isa,
+        // A potential in units of a child's edge is half of what it is in its parent's.
+        let down = if units == Units::Cell { 0.5 } else { 1.0 };
+        let shifts = |octant: usize| {
+            let [up, mut to_child] = polynomials::shifts(&terms, order, octant);
+            to_child.iter_mut().for_each(|x| *x *= down);
+            [up, to_child]
+        };
+        let mut orders: HashMap<usize, Arc<OfOrder>> = HashMap::new();
+        let mut of_level = |(kernel, order): (Arc<dyn Function>, usize)| OfLevel {
             kernel,
+            order: orders.entry(order).or_insert_with(|| Arc::new(OfOrder::new(order))).clone(),
+            table: OnceLock::new(),
+            pairs: OnceLock::new(),
+        };
+        Chebyshev {
+            shifts: Shifts::new(isa, terms.len(), shifts),
+            nested: Nested::new(&terms, order),
+            levels: levels.into_iter().map(&mut of_level).collect(),
+            terms,
+            isa,
             order,
             near2,
+            units,
+            kept: None,
         }
+    }
+
+    /// With tables that other expansions of the same kernels made, and for them.
+    pub fn sharing(self, kept: Arc<Kept>) -> Chebyshev<T> {
+        Chebyshev { kept: Some(kept), ..self }
+    }
+
+    fn level(&self, level: u32) -> &OfLevel<T> {
+        &self.levels[level as usize]
+    }
+
+    fn kernel(&self, level: u32) -> &dyn Function {
+        &*self.level(level).kernel
+    }
+
+    /// What a potential of 1 in the expansion's units is in boxes.
+    fn unit(&self, level: u32) -> f64 {
+        if self.units == Units::Cell { 2f64.powi(level as i32) } else { 1.0 }
     }
 
     /// The level whose tables serve a level, and the factor of potentials from these. On that level all offsets of M2L lie within the
     /// box: a kernel's coordinates do not reach farther.
     fn scaled(&self, level: u32) -> (u32, f64) {
         let all = (2 * reach(self.near2) as u32 + 2).next_power_of_two().ilog2();
-        match self.kernel.halving() {
+        match self.kernel(level).halving() {
             Some(factor) => (all, factor.powi(level as i32 - all as i32)),
             None => (level, 1.0),
         }
     }
 
     fn between(&self, level: u32) -> Between<'_> {
-        Between { kernel: &*self.kernel, series: &self.series, level, near2: self.near2 }
+        let of = self.level(level);
+        Between {
+            kernel: &*of.kernel,
+            series: &of.order.series,
+            level,
+            near2: self.near2,
+            is_beside: self.units == Units::Cell,
+        }
     }
 
     /// The tables of a level, and the factor of potentials from these.
     fn table(&self, level: u32) -> (&Table<T>, T) {
-        let (level, factor) = self.scaled(level);
-        (self.levels[level as usize].get_or_init(|| Table::new(&self.between(level), self.isa)), T::of(factor))
+        let (own, factor) = self.scaled(level);
+        let new = || Table::new(&self.between(own), self.isa);
+        let key = Key { level: own, order: self.level(own).order.order, near2: self.near2 };
+        let table = self.level(own).table.get_or_init(|| match &self.kept {
+            Some(kept) => kept.get(key, new),
+            None => Arc::new(new()),
+        });
+        (table, T::of(factor / self.unit(level)))
     }
 
     /// Matrices of a level for all offsets.
     fn pairs(&self, level: u32) -> &HashMap<[i64; 3], Vec<T>> {
-        self.pairs[level as usize].get_or_init(|| self.between(level).all())
+        self.level(level).pairs.get_or_init(|| self.between(level).all())
+    }
+}
+
+impl OfOrder {
+    fn new(order: usize) -> OfOrder {
+        let terms = (0..=order).flat_map(indices_of).collect();
+        OfOrder { order, series: Series::new(order, terms), nodes: Nodes::new(order + 2, order) }
     }
 }
 
 impl<T> Chebyshev<T> {
     fn terms(&self) -> &[Index] {
-        &self.series.terms
+        &self.terms
     }
 }
 

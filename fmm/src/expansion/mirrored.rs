@@ -86,6 +86,11 @@ impl<T: Vectors> Mirrored<T> {
         let tables = Tables::new(&layout, near2, isa.rows::<T>(), Box::new(matrices));
         Mirrored { isa, layout, tables }
     }
+
+    /// Terms of a cell.
+    pub fn size(&self) -> usize {
+        self.layout.size
+    }
 }
 
 /// Adds to the local expansions of all levels what the multipoles give.

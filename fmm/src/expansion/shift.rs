@@ -48,9 +48,9 @@ impl<T: Vectors> Matrix<T> {
         matrix
     }
 
-    /// Adds the matrix times each of the expansions in `from` to those in `to`.
-    pub fn add_to_all(&self, from: &[T], to: &mut [T]) {
-        let [rows, columns] = self.size;
+    /// Adds the matrix times each of the expansions in `from` to those in `to`, which have so many `columns` and `rows`: those of the matrix
+    /// are the first.
+    pub fn add_to_all(&self, (from, columns): (&[T], usize), (to, rows): (&mut [T], usize)) {
         let tasks = to.par_chunks_mut(TASK * rows).zip(from.par_chunks(TASK * columns));
         tasks.for_each(|(to, from)| {
             let pairs: Vec<_> = (0..to.len() / rows).map(|k| (k * columns, k * rows)).collect();

@@ -13,7 +13,7 @@ mod m2l;
 pub(super) mod matrices;
 mod orders;
 mod points;
-pub(super) mod terms;
+pub mod terms;
 #[cfg(test)]
 mod tests;
 
@@ -84,6 +84,19 @@ impl<T: Vectors> Solid<T> {
         }
     }
 
+    /// M2L on so many levels from the root on.
+    pub fn m2l_to(&self, far: Far, levels: usize, m: &[T], l: &mut [T]) {
+        let levels = &far.tree.levels[..levels.min(far.tree.levels.len())];
+        let Some(last) = levels.last().filter(|_| !far.lists.v.is_empty()) else { return };
+        let list = |parent: usize| &far.lists.v[parent][..];
+        let orders = || Orders::new(self.order, self.near2).lower_beyond(self.lower_beyond);
+        let m2l = self.m2l.get_or_init(|| M2l::new(orders(), self.near2, self.isa, &self.weights));
+        let numbers = last.end * terms::count(self.order);
+        // Those of the last level give nothing to their children.
+        let parents = &levels[..levels.len() - 1];
+        m2l.run(far.tree.acting(), parents, &list, &m[..numbers], &mut l[..numbers]);
+    }
+
     /// Potential and gradient of an expansion as sums over harmonics.
     fn values(&self, kind: Kind, terms: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) {
         let (slopes, harmonics) = match kind {
@@ -123,13 +136,7 @@ impl<T: Vectors> Expansion<T> for Solid<T> {
     }
 
     fn m2l(&self, far: Far, m: &[T], l: &mut [T]) {
-        if far.lists.v.is_empty() {
-            return;
-        }
-        let list = |parent: usize| &far.lists.v[parent][..];
-        let orders = || Orders::new(self.order, self.near2).lower_beyond(self.lower_beyond);
-        let m2l = self.m2l.get_or_init(|| M2l::new(orders(), self.near2, self.isa, &self.weights));
-        m2l.run(far.tree.acting(), &far.tree.levels, &list, m, l);
+        self.m2l_to(far, far.tree.levels.len(), m, l);
     }
 
     fn p2l(&self, _: u32, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>) {

@@ -7,7 +7,9 @@ use super::{FmmError, Plan, Precision};
 use crate::arith::lanes::Real;
 use crate::data::{Force, Hessian};
 use crate::direct::p2p::{Near, Out};
+use crate::expansion::basis::Basis;
 use crate::expansion::chebyshev::images;
+use crate::expansion::solid::terms;
 use crate::expansion::{Derivatives, Expansion, Points, SecondDerivatives, Values, lattice};
 use crate::parallel::prelude::*;
 use crate::tree::charges::Charges;
@@ -232,7 +234,12 @@ impl<T: Real> FarField<'_, T> {
         if let (Some(sums), false) = (self.plan.lattice(), tree.cells.is_empty()) {
             let (m, l) = (self.operators.multipole_terms(), self.operators.local_terms());
             let (m, l) = (&c.m[..m], &mut c.l[..l]);
-            match self.plan.kernel {
+            match &self.plan.kernel {
+                Some(kernel) if kernel.softened().is_some() => {
+                    // Images that are not near are those of 1/r.
+                    let terms = terms::count(options.order);
+                    lattice::act(Basis::Solid, options.order, sums, &m[..terms], &mut l[..terms]);
+                }
                 Some(_) => images::act(sums, m, l),
                 None => lattice::act(options.basis, options.order, sums, m, l),
             }

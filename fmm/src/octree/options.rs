@@ -113,7 +113,7 @@ impl FmmOptions {
         let most = self.basis.max_order();
         let fits = |order: &usize| self.table_bytes(*order) <= MOST_TABLES;
         match self.basis {
-            Basis::Chebyshev | Basis::Softened => (1..=most).rev().find(fits).unwrap_or(1),
+            Basis::Chebyshev => (1..=most).rev().find(fits).unwrap_or(1),
             _ => most,
         }
     }
@@ -121,10 +121,8 @@ impl FmmOptions {
     /// About how many bytes the tables of a level take at most.
     fn table_bytes(&self, order: usize) -> f64 {
         match self.basis {
-            Basis::Solid | Basis::Cartesian => 0.0,
+            Basis::Solid | Basis::Cartesian | Basis::Softened => 0.0,
             Basis::Chebyshev => chebyshev::table_bytes(order, near2(self.theta)),
-            // Mirrored offsets share them.
-            Basis::Softened => chebyshev::table_bytes(order, near2(self.theta)) / 8.0,
         }
     }
 
@@ -139,7 +137,7 @@ impl FmmOptions {
             let given = self.lower_beyond.unwrap_or_default();
             return wrong(format!("M2L takes a lower order beyond an offset d with d.d from 0 to 1e9, not {given:?}"));
         }
-        if self.lower_beyond.is_some() && self.basis != Basis::Solid {
+        if self.lower_beyond.is_some() && !matches!(self.basis, Basis::Solid | Basis::Softened) {
             return wrong(
                 "M2L takes a lower order beyond some offset with solid harmonics alone; take --expansion solid".into(),
             );

@@ -6,6 +6,7 @@ use crate::data::problem::Geometry;
 use crate::expansion::basis::Basis;
 use crate::expansion::chebyshev::Function;
 use crate::expansion::chebyshev::softened::Softened;
+use crate::expansion::softened::orders;
 use crate::tree::Tree;
 use crate::tree::boxmap::BoxMap;
 use crate::tree::lists::near2;
@@ -21,7 +22,7 @@ const MOST: f64 = 1e4;
 /// Factor by which leaves grow where the far field shall be farther away: by one level.
 const A_LEVEL: usize = 8;
 
-/// The opening angle where the highest order at the usual one does not come as near as a high order of solid harmonics.
+/// The opening angle where the usual one would take polynomials of too high an order.
 const SMALL_THETA: f64 = 1.0 / 3.0;
 
 /// Other options where softening asks for them, given the softening length in boxes and the levels of the tree: those of another
@@ -42,28 +43,38 @@ pub fn other(options: &FmmOptions, eps: f64, levels: usize) -> Option<FmmOptions
     if options.basis == Basis::Softened || change <= SHARE * usual(options) {
         return None;
     }
-    // Far images are those of 1/r, beyond the near ones by which softening is defined.
-    if options.periodic.is_some() {
-        return larger();
+    let is_near = |options: &FmmOptions| orders::reach(options.order, near2(options.theta), eps, levels);
+    let at = |theta: f64| softened(options, theta).filter(is_near);
+    // Softened images are those of the usual angle.
+    let at_small = || at(options.theta.min(SMALL_THETA)).filter(|_| options.periodic.is_none());
+    at(options.theta).or_else(at_small).or_else(larger)
+}
+
+/// The same problem in the expansion of softened 1/r and at an opening angle: by an order that is as near to its kernel as the given one is
+/// to 1/r, if there is one.
+pub fn softened(options: &FmmOptions, theta: f64) -> Option<FmmOptions> {
+    let softened = FmmOptions { basis: Basis::Softened, theta, ..options.clone() };
+    if options.basis == Basis::Solid && theta == options.theta {
+        return Some(softened);
     }
-    softened(options).or_else(larger)
+    let of = |order: usize| FmmOptions { order, lower_beyond: None, ..softened.clone() };
+    (1..=softened.max_order()).map(of).find(|softened| usual(softened) <= usual(options))
 }
 
-/// The same problem in the expansion of softened 1/r: an order that is as near to its kernel as the given one is to 1/r, if there is one.
-fn softened(options: &FmmOptions) -> Option<FmmOptions> {
-    let wanted = usual(options);
-    let nearest = |theta: f64, least: usize| {
-        let softened = FmmOptions { basis: Basis::Softened, lower_beyond: None, theta, ..options.clone() };
-        let orders = least.min(softened.max_order())..=softened.max_order();
-        orders.map(|order| FmmOptions { order, ..softened.clone() }).find(|options| usual(options) <= wanted)
+/// The highest order, of those that may be asked for, that softened 1/r is expanded as nearly as.
+pub(super) fn highest(options: &FmmOptions, eps: f64, levels: usize) -> Option<usize> {
+    let of = |order: &usize| {
+        let options = FmmOptions { order: *order, ..options.clone() };
+        let softened = softened(&options, options.theta);
+        softened.is_some_and(|softened| orders::reach(softened.order, near2(softened.theta), eps, levels))
     };
-    nearest(options.theta, options.order).or_else(|| nearest(options.theta.min(SMALL_THETA), 1))
+    (1..=options.max_order()).rev().find(of)
 }
 
-/// Softened 1/r, where an expansion of it is asked for.
-pub fn kernel(options: &FmmOptions, map: &BoxMap) -> Option<Arc<dyn Function>> {
+/// Softened 1/r, where an expansion of it is asked for. The tree has so many `levels`.
+pub fn kernel(options: &FmmOptions, map: &BoxMap, levels: usize) -> Option<Arc<dyn Function>> {
     let is_asked = options.basis == Basis::Softened && !options.near_only;
-    is_asked.then(|| Arc::new(Softened { eps: map.length(options.eps) }) as Arc<dyn Function>)
+    is_asked.then(|| Arc::new(Softened::new(map.length(options.eps), levels)) as Arc<dyn Function>)
 }
 
 /// The tree of a plan, and the options that it is computed with.
@@ -74,7 +85,8 @@ pub(super) fn tree(geometry: Geometry, options: &FmmOptions) -> Result<(Tree, Fm
         let Some(other) = other(&options, tree.map.length(options.eps), tree.levels.len()) else {
             return Ok((tree, options));
         };
-        if other.leaf == options.leaf {
+        // Images depend on the angle.
+        if other.leaf == options.leaf && other.theta == options.theta {
             return Ok((tree, other));
         }
         options = other;

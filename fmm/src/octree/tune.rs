@@ -12,7 +12,8 @@ use super::budget::{self, Fields, Run};
 use super::executor::{Executor, Progress};
 use super::kernel::Kernel;
 use super::options::{Wanted, check_executors};
-use super::{FmmError, FmmOptions, Plan, Precision, Solutions};
+use super::stats::Stats;
+use super::{FmmError, FmmOptions, Plan, Precision, Solutions, softening};
 use crate::data::particles::Field;
 use crate::data::problem::{Geometry, Sources};
 use crate::direct::error::{self, Errors};
@@ -169,11 +170,10 @@ pub fn search(
 ) -> Result<Found, FmmError> {
     let mut options = options.clone();
     let judges = judges(problem, &options, runner)?;
-    let mut search = Search { wanted, problem, judges, runner };
+    let mut search = Search { wanted, problem, judges, runner, highest: options.max_order() };
     loop {
         options = match search.orders(&options)? {
             Ended::Found(found) => return Ok(*found),
-            Ended::Softened(order) => softened(&options, order),
             Ended::Failed(failed) => {
                 let limit = search.limit(&options, &failed)?;
                 other(&options, problem, limit).ok_or_else(|| out_of_reach(wanted, limit, failed.error))?
@@ -188,14 +188,7 @@ pub fn search(
 /// End of a search among orders.
 enum Ended {
     Found(Box<Found>),
-    /// The plan has taken the expansion of softened 1/r, whose orders are others; that of the first run.
-    Softened(usize),
     Failed(Failed),
-}
-
-fn softened(options: &FmmOptions, order: usize) -> FmmOptions {
-    let softened = FmmOptions { basis: Basis::Softened, lower_beyond: None, ..options.clone() };
-    FmmOptions { order: order.min(softened.max_order()), ..softened }
 }
 
 /// The judges of each set of charges, by the same targets to begin with.
@@ -271,14 +264,16 @@ fn other(options: &FmmOptions, problem: &Problem, limit: Limit) -> Option<FmmOpt
     let mut options = options.clone();
     match limit {
         Limit::F32 if free.precision => options.precision = Precision::F64,
-        Limit::Order if free.theta && options.theta > SMALL_THETA => {
+        Limit::Order | Limit::Softening
+            if free.theta && options.theta > SMALL_THETA && (limit == Limit::Order || options.periodic.is_none()) =>
+        {
             options.theta = SMALL_THETA;
             options.order = options.order.min(options.max_order());
         }
         // With larger cells fewer pairs are expanded, and at last none.
         Limit::Order | Limit::Softening
             if options.eps > 0.0
-                && (options.basis == Basis::Softened || limit == Limit::Softening)
+                && options.basis != Basis::Chebyshev
                 && free.leaf
                 && options.leaf < problem.largest() =>
         {
@@ -299,7 +294,7 @@ pub fn native_shape(costs: &Costs, n: usize, options: &FmmOptions, may_enlarge: 
     let FmmOptions { basis, order, precision, .. } = *options;
     let choice = Choice { n, basis, order, precision };
     // What a level costs a kernel's own expansion, with tables for each, is not in that model.
-    let has_own = matches!(basis, Basis::Chebyshev | Basis::Softened);
+    let has_own = basis == Basis::Chebyshev;
     match may_enlarge && options.periodic.is_none() && !has_own {
         true => costs.shape(&choice),
         false => Shape { leaf: costs.leaf(&choice), enlarge: 1.0 },
@@ -313,6 +308,8 @@ struct Search<'a> {
     /// One for each set of charges.
     judges: Vec<Judge>,
     runner: &'a mut dyn Runner,
+    /// The highest order that may help.
+    highest: usize,
 }
 
 /// Runs of several steps of accuracy: their errors, and the results of those that still matter.
@@ -351,7 +348,8 @@ impl Runs {
 impl Search<'_> {
     /// Tries orders of a plan. Gives the run of the least error where none does.
     fn orders(&mut self, options: &FmmOptions) -> Result<Ended, FmmError> {
-        let steps = Steps::new(options.basis, options.max_order(), lists::near2(options.theta));
+        self.highest = options.max_order();
+        let mut steps = Steps::new(options.basis, self.highest, lists::near2(options.theta));
         let mut runs = Runs::default();
         let mut next = Some(steps.of_order(options.order));
         let mut is_direct = false;
@@ -359,8 +357,9 @@ impl Search<'_> {
             let (order, lower_beyond) = steps.order(step);
             let solution = self.runner.solve(order, lower_beyond)?;
             is_direct = budget::is_direct(options, &solution.stats.pairs);
-            if let Some(order) = solution.stats.softened.filter(|_| options.basis != Basis::Softened) {
-                return Ok(Ended::Softened(order));
+            if runs.tried.is_empty() && solution.stats.softened.is_some() {
+                self.highest = self.softened(options, &solution.stats).max(order);
+                steps = Steps::new(options.basis, self.highest, lists::near2(options.theta));
             }
             runs.tried.push(Tried { step, error: self.error(&solution.fields) });
             runs.kept.push((step, solution));
@@ -384,6 +383,13 @@ impl Search<'_> {
         let (order, lower_beyond) = steps.order(nearest.step);
         let fields = runs.take(nearest.step).fields;
         Ok(Ended::Failed(Failed { order, lower_beyond, error: nearest.error, fields, is_highest, is_direct }))
+    }
+
+    /// The highest order that helps where the far field is softened.
+    fn softened(&self, options: &FmmOptions, stats: &Stats) -> usize {
+        let Geometry { sources, targets } = self.problem.geometry;
+        let eps = options.root(&[sources, targets.unwrap_or(sources)]).length(options.eps);
+        softening::highest(options, eps, stats.levels).unwrap_or(1)
     }
 
     /// Tells the judges where errors are large, once two steps were run, and judges both again.

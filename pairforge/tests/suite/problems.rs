@@ -75,8 +75,8 @@ fn native(order: usize, leaf: usize) -> Vec<FmmOptions> {
 }
 
 /// Potential, gradient and second derivatives at `x` of a charge and a dipole at the origin.
-fn exact(x: [f64; 3], q: f64, p: [f64; 3]) -> [f64; 10] {
-    let r2: f64 = x.iter().map(|x| x * x).sum();
+fn exact(x: [f64; 3], q: f64, p: [f64; 3], eps: f64) -> [f64; 10] {
+    let r2: f64 = x.iter().map(|x| x * x).sum::<f64>() + eps * eps;
     let r = r2.sqrt();
     let along = p[0] * x[0] + p[1] * x[1] + p[2] * x[2];
     let mut out = [0.0; 10];
@@ -413,7 +413,7 @@ fn close_pairs_are_right_or_refused() {
         for geometry in [at.into(), Geometry { sources: at, targets: Some(target) }] {
             let place = geometry.targets.is_none() as usize;
             for dipole in [false, true] {
-                let wanted = exact(direction, if dipole { 0.0 } else { 1.0 }, if dipole { p } else { [0.0; 3] });
+                let wanted = exact(direction, if dipole { 0.0 } else { 1.0 }, if dipole { p } else { [0.0; 3] }, 0.0);
                 let lengths = |a: usize| [1, 2, 2, 2, 3, 3, 3, 3, 3, 3][a] + dipole as i32;
                 let wanted: [f64; 10] =
                     std::array::from_fn(|a| times_power(wanted[a], (-exponent * lengths(a)) as f64));

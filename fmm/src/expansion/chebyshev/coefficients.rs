@@ -3,7 +3,7 @@
 use super::Function;
 use super::polynomials::{Nodes, differences};
 use crate::arith::lanes::{fastest, madd};
-use crate::expansion::basis::Index;
+use crate::expansion::basis::{Index, degree};
 
 /// The data for coefficients up to an order.
 ///
@@ -15,6 +15,17 @@ pub struct Series {
     pub terms: Vec<Index>,
     nodes: Nodes,
     differences: Vec<Vec<f64>>,
+    /// The terms whose degree in x is even, and those whose is odd, by that degree.
+    columns: [Vec<Column>; 2],
+}
+
+/// A term of sources.
+struct Column {
+    term: u32,
+    /// Its degree in x.
+    x: u32,
+    /// What it adds to the place of a pair along y and of one along z.
+    yz: u32,
 }
 
 /// Degrees of T_n(u) beyond twice the order. In u, the kernel's series falls as (1 + sqrt 2)^-n at least, in x and y each as
@@ -25,7 +36,18 @@ const BEYOND: usize = 4;
 impl Series {
     pub fn new(order: usize, terms: Vec<Index>) -> Series {
         let degree = 2 * order + BEYOND;
-        Series { order, terms, nodes: Nodes::new(degree + 1, degree), differences: differences(order, degree) }
+        let pairs = (order as u32 + 1).pow(2);
+        let column = |(n, term): (&Index, u32)| {
+            let [x, y, z] = n.map(|k| k as u32);
+            Column { term, x, yz: y * pairs + z }
+        };
+        let of_parity = |odd: u32| {
+            let mut columns: Vec<Column> = terms.iter().zip(0..).map(column).filter(|c| c.x % 2 == odd).collect();
+            columns.sort_by_key(|c| c.x);
+            columns
+        };
+        let columns = [0, 1].map(of_parity);
+        Series { order, terms, nodes: Nodes::new(degree + 1, degree), differences: differences(order, degree), columns }
     }
 
     /// K_ab for two cells of an edge, the target's centre at `offset` edges from the source's: row a, column b.
@@ -59,28 +81,48 @@ fastest! {
 
 #[inline(always)]
 fn expand_body<const FMA: bool>(e: &Series, series: &[f64], matrix: &mut [f64]) {
-    let (n, degrees) = (e.nodes.x.len(), e.order + 1);
+    let (n, degrees, size) = (e.nodes.x.len(), e.order + 1, e.terms.len());
     let pairs = degrees * degrees;
     let mut along_z = vec![0.0; n * pairs];
     let mut along_y = vec![0.0; pairs * pairs];
     for (x, plane) in series.chunks_exact(n * n).enumerate() {
-        along_z.fill(0.0);
-        for (to, row) in along_z.chunks_exact_mut(pairs).zip(plane.chunks_exact(n)) {
-            for (c, z) in row.iter().zip(&e.differences) {
+        // What is beyond the highest degree in all is as small as what is along each axis.
+        let rest = n - x;
+        along_z[..rest * pairs].fill(0.0);
+        for (y, (to, row)) in along_z.chunks_exact_mut(pairs).zip(plane.chunks_exact(n)).take(rest).enumerate() {
+            for (c, z) in row.iter().zip(&e.differences).take(rest - y) {
                 add::<FMA>(to, *c, z);
             }
         }
         along_y.fill(0.0);
-        for (from, y) in along_z.chunks_exact(pairs).zip(&e.differences) {
+        for (from, y) in along_z.chunks_exact(pairs).zip(&e.differences).take(rest) {
             for (to, c) in along_y.chunks_exact_mut(pairs).zip(y).filter(|(_, c)| **c != 0.0) {
                 add::<FMA>(to, *c, from);
             }
         }
-        let along_x = &e.differences[x];
-        for (row, a) in matrix.chunks_exact_mut(e.terms.len()).zip(&e.terms) {
-            for (to, b) in row.iter_mut().zip(&e.terms) {
-                let [x, y, z] = [0, 1, 2].map(|k| a[k] as usize * degrees + b[k] as usize);
-                *to = madd::<f64, FMA>(along_x[x], along_y[y * pairs + z], *to);
+        // T_x has the products of polynomials alone whose degrees add up to x, or to 2, 4, ... less.
+        for (a, row) in matrix.chunks_exact_mut(size).enumerate() {
+            let [ax, ay, az] = e.terms[a].map(|k| k as usize);
+            if ax > x {
+                continue;
+            }
+            let columns = &e.columns[(x - ax) % 2];
+            let first = columns.partition_point(|b| (b.x as usize) < ax);
+            let end = columns.partition_point(|b| b.x as usize <= x - ax);
+            let (along_x, along_y) = (&e.differences[x][ax * degrees..], &along_y[(ay * pairs + az) * degrees..]);
+            for b in columns.get(first..end).unwrap_or_default() {
+                let to = &mut row[b.term as usize];
+                *to = madd::<f64, FMA>(along_x[b.x as usize], along_y[b.yz as usize], *to);
+            }
+        }
+    }
+    // Exchanging source and target mirrors all axes: K_ba = (-1)^(|a| + |b|) K_ab.
+    for a in 0..size {
+        for b in 0..size {
+            if e.terms[b][0] < e.terms[a][0] {
+                let is_odd = (degree(e.terms[a]) + degree(e.terms[b])) % 2 == 1;
+                let other = matrix[b * size + a];
+                matrix[a * size + b] = if is_odd { -other } else { other };
             }
         }
     }

@@ -54,8 +54,11 @@ impl<T: Vectors> Derivatives<T> for Chebyshev<T> {
     }
 
     fn p2l_dipoles(&self, level: u32, points: Points<T>, dipoles: [&[T]; 3], l: &mut [T], _: &mut Vec<T>) {
-        let edge = 2f64.powi(-(level as i32));
-        let nodes = self.nodes();
+        let (edge, of) = (2f64.powi(-(level as i32)), self.level(level));
+        if of.order.order == 0 {
+            return;
+        }
+        let nodes = of.order.places();
         let mut values = vec![0.0; nodes.len()];
         let (mut differences, mut out) = (vec![[0.0; 3]; nodes.len()], vec![[0.0; 4]; nodes.len()]);
         for k in 0..dipoles[0].len() {
@@ -67,12 +70,12 @@ impl<T: Vectors> Derivatives<T> for Chebyshev<T> {
             for (d, node) in differences.iter_mut().zip(&nodes) {
                 *d = std::array::from_fn(|a| (node[a] - x[a]) * edge);
             }
-            self.kernel.values(&differences, &mut out);
+            of.kernel.values(&differences, &mut out);
             for (value, out) in values.iter_mut().zip(&out) {
                 *value -= (0..3).map(|a| p[a] * out[a + 1]).sum::<f64>();
             }
         }
-        self.add_series(values, l);
+        of.order.add_series(values, 1.0 / self.unit(level), l);
     }
 
     fn l2p_hessian(&self, l: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], _: &mut Vec<T>) {
@@ -90,18 +93,22 @@ impl<T: Vectors> Derivatives<T> for Chebyshev<T> {
     }
 
     fn m2p_hessian(&self, level: u32, m: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], _: &mut Vec<T>) {
-        let edge = 2f64.powi(-(level as i32));
-        let (nodes, charges) = (self.nodes(), self.node_charges(m));
+        let (edge, of) = (2f64.powi(-(level as i32)), self.level(level));
+        if of.order.order == 0 {
+            return;
+        }
+        let (nodes, charges) = (of.order.places(), of.order.charges(m));
+        let unit = self.unit(level);
         let mut differences = vec![[0.0; 3]; nodes.len()];
         for (k, out) in out.iter_mut().enumerate() {
             let x = at(&points, k);
             for (d, node) in differences.iter_mut().zip(&nodes) {
                 *d = std::array::from_fn(|a| (x[a] - node[a]) * edge);
             }
-            let seconds = self.kernel.seconds(&differences).expect("the run was refused without them");
+            let seconds = of.kernel.seconds(&differences).expect("the run was refused without them");
             for (a, out) in out.iter_mut().enumerate() {
                 let sum: f64 = seconds.iter().zip(&charges).map(|(s, q)| s[a] * q).sum();
-                *out += T::of(sum * edge * edge);
+                *out += T::of(sum * edge * edge / unit);
             }
         }
     }

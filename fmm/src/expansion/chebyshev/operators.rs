@@ -1,7 +1,7 @@
 //! The operators; those at points are in `points`.
 
 use super::coefficients::transform;
-use super::{COARSEST, Chebyshev, Misfit, Symmetry, points};
+use super::{COARSEST, Chebyshev, Misfit, OfOrder, Symmetry, Units, points};
 use crate::arith::lanes::{Real, fastest, madd};
 use crate::arith::vector::Vectors;
 use crate::expansion::mirrored::{self, Cells, FARTHEST, Level};
@@ -24,7 +24,8 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
     }
 
     fn units(&self, level: u32) -> [f64; 2] {
-        [1.0, self.kernel.slope() * 2f64.powi(level as i32)]
+        let unit = self.unit(level);
+        [unit, unit * self.kernel(level).slope() * 2f64.powi(level as i32)]
     }
 
     fn p2m(&self, points: Points<T>, charges: &[T], m: &mut [T], _: &mut Vec<T>) {
@@ -40,12 +41,27 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
     }
 
     fn m2l_pair(&self, level: u32, offset: [i64; 3], m: &[T], l: &mut [T]) {
-        if let Some(matrix) = self.pairs[level as usize].get().and_then(|pairs| pairs.get(&offset)) {
-            return add_product::<T>(matrix, m, l);
+        let of = self.level(level);
+        if of.order.order == 0 {
+            return;
         }
-        let matrix = self.series.coefficients(&*self.kernel, 2f64.powi(-(level as i32)), offset);
-        let matrix: Vec<T> = matrix.into_iter().map(T::of).collect();
-        add_product::<T>(&matrix, m, l);
+        let made;
+        let matrix = match of.pairs.get().and_then(|pairs| pairs.get(&offset)) {
+            Some(matrix) => matrix,
+            None => {
+                let matrix = of.order.series.coefficients(&*of.kernel, 2f64.powi(-(level as i32)), offset);
+                made = matrix.into_iter().map(T::of).collect::<Vec<T>>();
+                &made
+            }
+        };
+        let terms = of.order.series.terms.len();
+        if self.units == Units::Box {
+            return add_product::<T>(matrix, &m[..terms], &mut l[..terms]);
+        }
+        let mut found = vec![T::default(); terms];
+        add_product::<T>(matrix, &m[..terms], &mut found);
+        let factor = T::of(1.0 / self.unit(level));
+        l.iter_mut().zip(found).for_each(|(l, found)| *l += found * factor);
     }
 
     fn m2l(&self, far: Far, m: &[T], l: &mut [T]) {
@@ -54,7 +70,8 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
         }
         // Beside images of the root, its children have far cells too.
         let coarsest = if far.lists.v[0].is_empty() { COARSEST } else { COARSEST - 1 };
-        let levels = || (coarsest..).zip(far.tree.levels.iter().skip(coarsest as usize));
+        let all = || (coarsest..).zip(far.tree.levels.iter().skip(coarsest as usize));
+        let levels = || all().filter(|(number, _)| self.level(*number).order.order > 0);
         let terms = self.terms().len();
         if reach(self.near2) > FARTHEST {
             for (number, level) in levels() {
@@ -69,7 +86,7 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
         let compressed = |(number, level): (u32, &Range<usize>)| {
             let (table, _) = self.table(number);
             let mut of_level = vec![T::default(); level.len() * table.rank];
-            table.compress(&m[level.start * terms..level.end * terms], &mut of_level);
+            table.compress(&m[level.start * terms..level.end * terms], terms, &mut of_level);
             of_level
         };
         let sources: Vec<Vec<T>> = levels().map(compressed).collect();
@@ -86,24 +103,26 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
         mirrored::run(Cells { cells: far.tree.acting(), list: &list }, of_levels.map(level).collect());
         for ((number, level), from) in levels().zip(&mut targets) {
             let (table, factor) = self.table(number);
-            table.spread(from, factor, &mut l[level.start * terms..level.end * terms]);
+            table.spread(from, factor, &mut l[level.start * terms..level.end * terms], terms);
         }
     }
 
     fn p2l(&self, level: u32, points: Points<T>, charges: &[T], l: &mut [T], _: &mut Vec<T>) {
-        let edge = 2f64.powi(-(level as i32));
-        let nodes = self.nodes();
-        let mut values = vec![0.0; nodes.len()];
-        let mut differences = vec![[0.0; 3]; nodes.len()];
-        let mut out = vec![[0.0; 4]; nodes.len()];
-        for (j, q) in charges.iter().enumerate().filter(|(_, q)| q.f64() != 0.0) {
-            for (d, node) in differences.iter_mut().zip(&nodes) {
-                *d = std::array::from_fn(|a| (node[a] - points.x[a][j].f64()) * edge);
-            }
-            self.kernel.values(&differences, &mut out);
-            values.iter_mut().zip(&out).for_each(|(value, out)| *value += q.f64() * out[0]);
+        let (edge, of) = (2f64.powi(-(level as i32)), self.level(level));
+        if of.order.order == 0 {
+            return;
         }
-        self.add_series(values, l);
+        let nodes = of.order.columns();
+        let mut values = vec![0.0; nodes[0].len()];
+        let mut differences = nodes.clone();
+        for (j, q) in charges.iter().enumerate().filter(|(_, q)| q.f64() != 0.0) {
+            let x = points.x.map(|column| column[j].f64());
+            for ((d, nodes), x) in differences.iter_mut().zip(&nodes).zip(x) {
+                d.iter_mut().zip(nodes).for_each(|(d, node)| *d = (node - x) * edge);
+            }
+            of.kernel.add_potentials(&differences, q.f64(), &mut values);
+        }
+        of.order.add_series(values, 1.0 / self.unit(level), l);
     }
 
     fn l2l(&self, octant: usize, parent: &[T], child: &mut [T]) {
@@ -119,61 +138,74 @@ impl<T: Vectors> Expansion<T> for Chebyshev<T> {
     }
 
     fn m2p(&self, level: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], _: &mut Vec<T>) {
-        let edge = 2f64.powi(-(level as i32));
+        let (edge, of) = (2f64.powi(-(level as i32)), self.level(level));
+        if of.order.order == 0 {
+            return;
+        }
         // Charges at the nodes that give the multipoles.
-        let nodes = self.nodes();
-        let charges = self.node_charges(m);
-        let mut differences = vec![[0.0; 3]; nodes.len()];
-        let mut values = vec![[0.0; 4]; nodes.len()];
+        let (nodes, charges) = (of.order.columns(), of.order.charges(m));
+        let mut differences = nodes.clone();
+        // What `units` has, a kernel's own results have in them.
+        let units = self.units(level);
         for (k, out) in out.iter_mut().enumerate() {
-            for (d, node) in differences.iter_mut().zip(&nodes) {
-                *d = std::array::from_fn(|a| (points.x[a][k].f64() - node[a]) * edge);
+            let x = points.x.map(|column| column[k].f64());
+            for ((d, nodes), x) in differences.iter_mut().zip(&nodes).zip(x) {
+                d.iter_mut().zip(nodes).for_each(|(d, node)| *d = (x - node) * edge);
             }
-            self.kernel.values(&differences, &mut values);
-            let sum = |a: usize| values.iter().zip(&charges).map(|(v, q)| v[a] * q).sum::<f64>();
-            out[0] += T::of(sum(0));
-            // `units` has the slope and the edge, which the kernel's own gradient has in it.
-            let unit = self.units(level)[1];
-            (1..4).for_each(|a| out[a] += T::of(sum(a) / unit));
+            let sums = of.kernel.sum(&differences, &charges);
+            (0..4).for_each(|a| out[a] += T::of(sums[a] / units[a.min(1)]));
         }
     }
 
     fn derivatives(&self) -> Option<&dyn Derivatives<T>> {
-        self.kernel.seconds(&[]).map(|_| self as &dyn Derivatives<T>)
+        self.kernel(0).seconds(&[]).map(|_| self as &dyn Derivatives<T>)
     }
 }
 
-impl<T: Real> Chebyshev<T> {
+impl OfOrder {
     /// All nodes in units of the cell's edge from its centre.
-    pub(super) fn nodes(&self) -> Vec<[f64; 3]> {
+    pub(super) fn places(&self) -> Vec<[f64; 3]> {
         let x = &self.nodes.x;
         let of = |k: usize| [k / (x.len() * x.len()), k / x.len() % x.len(), k % x.len()].map(|k| 0.5 * x[k]);
         (0..x.len().pow(3)).map(of).collect()
     }
 
-    /// Adds the series of a function with these values at all nodes.
-    pub(super) fn add_series(&self, values: Vec<f64>, l: &mut [T]) {
+    /// The same axis by axis.
+    fn columns(&self) -> [Vec<f64>; 3] {
+        let places = self.places();
+        [0, 1, 2].map(|a| places.iter().map(|place| place[a]).collect())
+    }
+
+    /// Adds the series of a function with these values at all nodes, times a factor.
+    pub(super) fn add_series<T: Real>(&self, values: Vec<f64>, factor: f64, l: &mut [T]) {
         let all = (0..3).fold(values, |values, _| transform(&self.nodes, &values));
-        l.iter_mut().zip(self.places()).for_each(|(l, place)| *l += T::of(all[place]));
+        l.iter_mut().zip(self.products()).for_each(|(l, place)| *l += T::of(all[place] * factor));
     }
 
     /// Where each term stands among all products of degrees.
-    fn places(&self) -> impl Iterator<Item = usize> {
+    fn products(&self) -> impl Iterator<Item = usize> {
         let degrees = self.order + 1;
-        self.terms().iter().map(move |n| (n[0] as usize * degrees + n[1] as usize) * degrees + n[2] as usize)
+        let place = move |n: &[u8; 3]| (n[0] as usize * degrees + n[1] as usize) * degrees + n[2] as usize;
+        self.series.terms.iter().map(place)
     }
 
-    pub(super) fn node_charges(&self, m: &[T]) -> Vec<f64> {
-        let (n, factors) = (self.nodes.x.len(), &self.nodes.factors);
-        let at = |k: usize| [k / (n * n), k / n % n, k % n];
-        let charge = |k: usize| {
-            let [x, y, z] = at(k);
-            let term = |(t, m): (&[u8; 3], &T)| {
-                m.f64() * factors[t[0] as usize][x] * factors[t[1] as usize][y] * factors[t[2] as usize][z]
-            };
-            self.terms().iter().zip(m).map(term).sum()
-        };
-        (0..n.pow(3)).map(charge).collect()
+    /// Charges at all nodes that give multipoles.
+    pub(super) fn charges<T: Real>(&self, m: &[T]) -> Vec<f64> {
+        let (n, degrees, factors) = (self.nodes.x.len(), self.order + 1, &self.nodes.factors);
+        let mut all = vec![0.0; degrees.pow(3)];
+        m.iter().zip(self.products()).for_each(|(m, place)| all[place] = m.f64());
+        // Each time the first index turns from a degree to a node and becomes the last.
+        for _ in 0..3 {
+            let rest = all.len() / degrees;
+            let mut next = vec![0.0; rest * n];
+            for (factors, from) in factors.iter().zip(all.chunks_exact(rest)) {
+                for (to, x) in next.chunks_exact_mut(n).zip(from) {
+                    to.iter_mut().zip(factors).for_each(|(to, factor)| *to += x * factor);
+                }
+            }
+            all = next;
+        }
+        all
     }
 }
 
@@ -202,7 +234,7 @@ pub(super) fn misfit(e: &Chebyshev<f64>, edge: f64) -> Misfit {
     let places: Vec<[f64; 3]> = (0..27).map(|k| [k / 9, k / 3 % 3, k % 3].map(|x| 0.47 * (x as f64 - 1.0))).collect();
     let mut misfit = Misfit::default();
     let mut offsets = vec![[border, 0, 0], [1, -border, 1 - border]];
-    if e.kernel.symmetry() != Symmetry::Full {
+    if e.kernel(0).symmetry() != Symmetry::Full {
         // The plane across the first axis is not like those across the others.
         offsets.push([0, border, 0]);
     }
@@ -214,7 +246,7 @@ pub(super) fn misfit(e: &Chebyshev<f64>, edge: f64) -> Misfit {
     }
     for (k, offset) in offsets.iter().enumerate() {
         let off = if k < nearest { &mut misfit.off } else { &mut misfit.farthest };
-        let matrix = e.series.coefficients(&*e.kernel, edge, *offset);
+        let matrix = e.level(0).order.series.coefficients(e.kernel(0), edge, *offset);
         for source in &places {
             let (x, mut m) = (source.map(|x| [x]), vec![0.0; e.terms().len()]);
             e.p2m(Points { x: x.each_ref().map(|x| &x[..]) }, &[1.0], &mut m, &mut Vec::new());
@@ -227,7 +259,7 @@ pub(super) fn misfit(e: &Chebyshev<f64>, edge: f64) -> Misfit {
             let difference = |t: &[f64; 3]| std::array::from_fn(|a| (offset[a] as f64 + t[a] - source[a]) * edge);
             let differences: Vec<[f64; 3]> = places.iter().map(difference).collect();
             let mut wanted = vec![[0.0; 4]; places.len()];
-            e.kernel.values(&differences, &mut wanted);
+            e.kernel(0).values(&differences, &mut wanted);
             for (found, wanted) in found.iter().zip(&wanted) {
                 *off = off.max((found[0] - wanted[0]).abs());
                 misfit.largest = misfit.largest.max(wanted[0].abs());

@@ -14,8 +14,8 @@ pub struct Nested {
     places: Vec<u32>,
 }
 
-/// The highest order of a basis.
-const MOST: usize = 12;
+/// The highest order of a basis, and of what softening changes.
+const MOST: usize = crate::expansion::softened::orders::MOST;
 
 impl Nested {
     pub fn new(terms: &[Index], order: usize) -> Nested {

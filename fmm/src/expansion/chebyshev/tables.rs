@@ -16,6 +16,9 @@ use std::collections::HashMap;
 /// combinations at all offsets, and more of them at each far one. Both add up as squares.
 const SHARE: f64 = 0.1;
 
+/// The same where what the terms above give is a small part of an error.
+const SHARE_BESIDE: f64 = 0.3;
+
 /// M2L at one level.
 pub struct Table<T> {
     pub mirrored: Mirrored<T>,
@@ -31,6 +34,8 @@ pub struct Between<'a> {
     pub series: &'a Series,
     pub level: u32,
     pub near2: u64,
+    /// Whether it is expanded beside something larger.
+    pub is_beside: bool,
 }
 
 /// The matrices of all offsets.
@@ -60,6 +65,19 @@ impl Matrices for Offsets {
     }
 }
 
+/// The coefficients at offsets that follow from one another by exchanging axes.
+struct Alike {
+    matrix: Vec<f64>,
+    offsets: Vec<Exchanged>,
+}
+
+/// An offset, how many offsets its matrix serves, and for each term that of the matrix that it is.
+struct Exchanged {
+    offset: [i64; 3],
+    serves: f64,
+    terms: Vec<usize>,
+}
+
 impl<T: Vectors> Table<T> {
     pub fn new(of: &Between, isa: Isa) -> Table<T> {
         let symmetry = of.kernel.symmetry();
@@ -68,37 +86,42 @@ impl<T: Vectors> Table<T> {
         let matrices = of.matrices();
         let class = |n: &Index| if is_mirrored { n.iter().fold(0, |class, k| 2 * class + *k as usize % 2) } else { 0 };
         let all: Vec<usize> = terms.iter().map(class).collect();
-        let most = (SHARE * beyond(&matrices, terms)).powi(2);
-        let gram = |take: &(dyn Fn(&mut Gram, f64, &[f64]) + Sync)| {
-            let part = |mut gram: Gram, (offset, matrix): &([i64; 3], Vec<f64>)| {
-                take(&mut gram, images(*offset, is_mirrored), matrix);
+        let most = (if of.is_beside { SHARE_BESIDE } else { SHARE } * beyond(&matrices, terms)).powi(2);
+        let gram = |take: &(dyn Fn(&mut Gram, &[f64]) + Sync)| {
+            let part = |mut gram: Gram, alike: &Alike| {
+                let mut own = Gram::new(&all);
+                take(&mut own, &alike.matrix);
+                alike.offsets.iter().for_each(|of| gram.add_exchanged(of.serves, &own, &of.terms));
                 gram
             };
             let new = || Gram::new(&all);
             // Parts of one size, joined in order, so that the threads do not matter.
-            let parts: Vec<Gram> = matrices.par_chunks(8).map(|m| m.iter().fold(new(), part)).collect();
+            let parts: Vec<Gram> = matrices.par_chunks(2).map(|m| m.iter().fold(new(), part)).collect();
             parts.iter().fold(new(), Gram::join)
         };
-        let rows = gram(&|gram, factor, matrix| gram.add(factor, matrix));
-        let of_targets = rows.spectrum();
+        let rows = gram(&|gram, matrix| gram.add(matrix));
+        let exchanges = if symmetry == Symmetry::Full { exchanges(terms) } else { Vec::new() };
+        let of_targets = rows.spectrum(&exchanges);
         let (targets, sources) = if is_mirrored {
             (None, of_targets.basis(of_targets.needed(most)))
         } else {
-            let columns = gram(&|gram, factor, matrix| gram.add(factor, &transposed(matrix, terms.len())));
-            let of_sources = columns.spectrum();
+            let columns = gram(&|gram, matrix| gram.add(&transposed(matrix, terms.len())));
+            let of_sources = columns.spectrum(&exchanges);
             let count = of_targets.needed(most).max(of_sources.needed(most));
             (Some(of_targets.basis(count)), of_sources.basis(count))
         };
         let left = targets.as_ref().unwrap_or(&sources);
         let rank = rank(&sources);
-        let all: f64 = matrices.iter().map(|(offset, _)| images(*offset, is_mirrored)).sum();
-        let small = |(offset, matrix): &([i64; 3], Vec<f64>)| {
-            let matrix = between(left, matrix, &sources);
-            (*offset, (needed(&matrix, rank, most / all), matrix))
+        let all: f64 = matrices.iter().flat_map(|alike| &alike.offsets).map(|of| of.serves).sum();
+        let offsets: Vec<(&Alike, &Exchanged)> =
+            matrices.iter().flat_map(|alike| alike.offsets.iter().map(move |of| (alike, of))).collect();
+        let small = |(alike, of): &(&Alike, &Exchanged)| {
+            let matrix = between(left, &alike.matrix, &of.terms, &sources);
+            (of.offset, (needed(&matrix, rank, most / all), matrix))
         };
         let known: Vec<Term> =
             classes(&sources).iter().zip(0..).map(|(class, degree)| Term { class: *class, degree }).collect();
-        let offsets = Offsets { is_mirrored, matrices: matrices.par_iter().map(small).collect(), rank };
+        let offsets = Offsets { is_mirrored, matrices: offsets.par_iter().map(small).collect(), rank };
         let mirrored = Mirrored::new(&known, of.near2, isa, offsets);
         let (of_sources, of_targets) = (rows_of(&sources, terms.len()), rows_of(left, terms.len()));
         let down = Matrix::new(isa, [terms.len(), rank], |term, k| of_targets[k * terms.len() + term]);
@@ -106,23 +129,28 @@ impl<T: Vectors> Table<T> {
         Table { mirrored, rank, sources: up, targets: down }
     }
 
-    /// Adds the combinations of the terms of all sources.
-    pub fn compress(&self, m: &[T], to: &mut [T]) {
-        self.sources.add_to_all(m, to);
+    /// About how many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        56 * self.rank * self.rank * size_of::<T>()
+    }
+
+    /// Adds the combinations of the terms of all sources, of which each cell has `size`, its own first.
+    pub fn compress(&self, m: &[T], size: usize, to: &mut [T]) {
+        self.sources.add_to_all((m, size), (to, self.rank));
     }
 
     /// Adds `factor` times what the combinations of the terms of all targets give to these, which leaves them multiplied by it.
-    pub fn spread(&self, from: &mut [T], factor: T, l: &mut [T]) {
+    pub fn spread(&self, from: &mut [T], factor: T, l: &mut [T], size: usize) {
         if factor != T::ONE {
             from.par_chunks_mut(1 << 16).for_each(|from| from.iter_mut().for_each(|x| *x = *x * factor));
         }
-        self.targets.add_to_all(from, l);
+        self.targets.add_to_all((from, self.rank), (l, size));
     }
 }
 
 impl Between<'_> {
     /// The coefficients at all offsets that have a matrix of their own.
-    fn matrices(&self) -> Vec<([i64; 3], Vec<f64>)> {
+    fn matrices(&self) -> Vec<Alike> {
         let symmetry = self.kernel.symmetry();
         let highest = 2 * reach(self.near2) + 1;
         let lowest = if symmetry == Symmetry::None { -highest } else { 0 };
@@ -130,21 +158,22 @@ impl Between<'_> {
         let offset = |k: i64| [k / (count * count), k / count % count, k % count].map(|x| x + lowest);
         let edge = 2f64.powi(-(self.level as i32));
         let listed: Vec<[i64; 3]> = (0..count.pow(3)).map(offset).filter(|o| is_listed(*o, self.near2)).collect();
-        let coefficients = |at: &[i64; 3]| self.series.coefficients(self.kernel, edge, *at);
-        if symmetry != Symmetry::Full {
-            return listed.par_iter().map(|at| (*at, coefficients(at))).collect();
-        }
-        let mut bases: Vec<[i64; 3]> = listed.iter().map(|at| Image::of(*at).base).collect();
-        bases.sort_unstable();
-        bases.dedup();
-        let made: HashMap<[i64; 3], Vec<f64>> = bases.par_iter().map(|at| (*at, coefficients(at))).collect();
         let terms = &self.series.terms;
         let place: HashMap<Index, usize> = terms.iter().copied().zip(0..).collect();
-        let image = |at: &[i64; 3]| {
-            let image = Image::of(*at);
-            (*at, image.matrix(&made[&image.base], terms, &place))
+        let image = |at: &[i64; 3]| if symmetry == Symmetry::Full { Image::of(*at) } else { Image::own(*at) };
+        let exchanged = |at: &[i64; 3]| Exchanged {
+            offset: *at,
+            serves: images(*at, symmetry != Symmetry::None),
+            terms: image(at).terms(terms, &place),
         };
-        listed.par_iter().map(image).collect()
+        let mut bases: Vec<[i64; 3]> = listed.iter().map(|at| image(at).base).collect();
+        bases.sort_unstable();
+        bases.dedup();
+        let alike = |base: &[i64; 3]| Alike {
+            matrix: self.series.coefficients(self.kernel, edge, *base),
+            offsets: listed.iter().filter(|at| image(at).base == *base).map(exchanged).collect(),
+        };
+        bases.par_iter().map(alike).collect()
     }
 }
 
@@ -152,7 +181,16 @@ impl Between<'_> {
     /// The coefficients at every offset.
     pub fn all<T: Real>(&self) -> HashMap<[i64; 3], Vec<T>> {
         let of_t = |matrix: Vec<f64>| matrix.into_iter().map(T::of).collect::<Vec<T>>();
-        let made = self.matrices();
+        let size = self.series.terms.len();
+        let own = |alike: Alike| {
+            let Alike { matrix, offsets } = alike;
+            let one = move |of: Exchanged| {
+                let entry = |k: usize| matrix[of.terms[k / size] * size + of.terms[k % size]];
+                (of.offset, (0..size * size).map(entry).collect::<Vec<f64>>())
+            };
+            offsets.into_iter().map(one).collect::<Vec<_>>()
+        };
+        let made: Vec<([i64; 3], Vec<f64>)> = self.matrices().into_iter().flat_map(own).collect();
         if self.kernel.symmetry() == Symmetry::None {
             return made.into_par_iter().map(|(at, matrix)| (at, of_t(matrix))).collect();
         }
@@ -181,15 +219,15 @@ fn images(offset: [i64; 3], is_mirrored: bool) -> f64 {
 
 /// About the root of the sum of squares that the terms of the first degree above the order would have, from how those of the
 /// highest degrees fall.
-fn beyond(matrices: &[([i64; 3], Vec<f64>)], terms: &[Index]) -> f64 {
-    let highest = degree(*terms.last().expect("there are terms"));
-    let is_mirrored = matrices.iter().all(|(at, _)| at.iter().all(|x| *x >= 0));
+fn beyond(matrices: &[Alike], terms: &[Index]) -> f64 {
+    let degrees: Vec<usize> = terms.iter().map(|n| degree(*n)).collect();
+    let highest = *degrees.last().expect("there are terms");
     let mut squares = vec![0.0; highest + 1];
-    for (offset, matrix) in matrices {
-        let factor = images(*offset, is_mirrored);
-        for (row, a) in matrix.chunks_exact(terms.len()).zip(terms) {
-            for (x, b) in row.iter().zip(terms) {
-                squares[degree(*a).max(degree(*b))] += factor * x * x;
+    for Alike { matrix, offsets } in matrices {
+        let factor: f64 = offsets.iter().map(|of| of.serves).sum();
+        for (row, a) in matrix.chunks_exact(terms.len()).zip(&degrees) {
+            for (x, b) in row.iter().zip(&degrees) {
+                squares[*a.max(b)] += factor * x * x;
             }
         }
     }
@@ -245,15 +283,29 @@ impl Image {
         Image { base: sorted.map(|a| offset[a]), axes }
     }
 
-    /// The matrix at the offset from that of the base.
-    fn matrix(&self, base: &[f64], terms: &[Index], place: &HashMap<Index, usize>) -> Vec<f64> {
+    /// An offset as its own image.
+    fn own(offset: [i64; 3]) -> Image {
+        Image { base: offset, axes: [0, 1, 2] }
+    }
+
+    /// For each term that of the base that it is.
+    fn terms(&self, terms: &[Index], place: &HashMap<Index, usize>) -> Vec<usize> {
         let of_term = |n: &Index| {
             let mut of_base = [0; 3];
             (0..3).for_each(|a| of_base[self.axes[a]] = n[a]);
             place[&of_base]
         };
-        let images: Vec<usize> = terms.iter().map(of_term).collect();
-        let row = |a: &usize| images.iter().map(|b| base[a * terms.len() + b]).collect::<Vec<f64>>();
-        images.iter().flat_map(row).collect()
+        terms.iter().map(of_term).collect()
     }
+}
+
+/// For each class of parity the one that it is like but for an exchange of axes, and for each term that which it is there.
+fn exchanges(terms: &[Index]) -> Vec<(usize, Vec<usize>)> {
+    let place: HashMap<Index, usize> = terms.iter().copied().zip(0..).collect();
+    let of_class = |class: usize| {
+        // Bits of the class along x, y and z in ascending order, as of an offset.
+        let image = Image::of([4, 2, 1].map(|bit| (class & bit != 0) as i64));
+        (image.base.iter().fold(0, |class, bit| 2 * class + *bit as usize), image.terms(terms, &place))
+    };
+    (0..8).map(of_class).collect()
 }

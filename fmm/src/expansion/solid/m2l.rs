@@ -91,8 +91,7 @@ impl Stage<'_, '_> {
     /// The expansions of all levels' children.
     fn levels<'a, T: Vectors>(&self, tables: &'a Mirrored<T>, m: &'a [T], l: &'a mut [T]) -> Vec<Level<'a, T>> {
         let cells = self.cells.cells;
-        // Images that the cells hold besides have no expansions of their own.
-        let size = m.len() / self.levels.last().map_or(1, |level| level.end);
+        let size = tables.size();
         let mut rest = l;
         let mut split_off =
             |cells: usize| rest.split_off_mut(..cells * size).expect("every cell has a local expansion");
@@ -121,7 +120,7 @@ impl<T: Vectors> M2l<T> {
         M2l::Tables(tables(near2, isa, Entries::new(orders, weights)))
     }
 
-    /// Adds to the local expansions `l` of the cells in `levels` what the multipoles `m` give. `list` has for each split cell the split
+    /// Adds to the local expansions `l` of the cells in `levels` and their children what the multipoles `m` give. `list` has for each split cell the split
     /// cells of its level whose children it takes, near ones included.
     pub fn run<'v>(
         &self,

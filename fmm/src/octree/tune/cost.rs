@@ -160,7 +160,7 @@ impl Costs {
     /// The particles up to which a leaf is not worth splitting: `sqrt(B / C)` with what M2L of a cell's children and P2P of a
     /// pair cost (Gumerov and Duraiswami, 2008).
     pub fn leaf(&self, choice: &Choice) -> usize {
-        let tables = if matches!(choice.basis, Basis::Chebyshev | Basis::Softened) { OWN_TABLES } else { TABLES };
+        let tables = if choice.basis == Basis::Chebyshev { OWN_TABLES } else { TABLES };
         rounded(of_whole_levels(self.best(choice, self.pair(choice)), choice.n as f64, tables))
     }
 
@@ -242,9 +242,10 @@ impl Costs {
 impl Native {
     pub fn far(&self, basis: Basis) -> &Far {
         match basis {
-            Basis::Solid => &self.solid,
+            // Most of softened 1/r is harmonics.
+            Basis::Solid | Basis::Softened => &self.solid,
             Basis::Cartesian => &self.cartesian,
-            Basis::Chebyshev | Basis::Softened => &self.chebyshev,
+            Basis::Chebyshev => &self.chebyshev,
         }
     }
 }
@@ -259,8 +260,8 @@ impl Far {
 
 pub fn terms_of(basis: Basis, order: usize) -> f64 {
     match basis {
-        Basis::Solid => ((order + 1) * (order + 1)) as f64,
-        Basis::Cartesian | Basis::Chebyshev | Basis::Softened => terms(order) as f64,
+        Basis::Solid | Basis::Softened => ((order + 1) * (order + 1)) as f64,
+        Basis::Cartesian | Basis::Chebyshev => terms(order) as f64,
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) enum Limit {
     Order,
     /// Higher orders do not come closer to a kernel of one's own.
     Function,
-    /// The far field of a periodic box is not softened.
+    /// What softening changes is not expanded as nearly.
     Softening,
 }
 
@@ -99,8 +99,8 @@ impl Search<'_> {
 
     /// Cause of the error that the expansion leaves: truncation, if a higher order helps or would.
     fn of_expansion(&mut self, options: &FmmOptions, failed: &Failed) -> Result<Limit, FmmError> {
-        let helps = failed.is_highest && self.falls(options)?;
-        let is_hard = options.eps > 0.0 && options.periodic.is_some() && self.problem.p2p.is_none();
+        let helps = failed.is_highest && self.falls()?;
+        let is_hard = options.eps > 0.0 && self.problem.p2p.is_none();
         Ok(match self.problem.p2p {
             _ if helps => Limit::Order,
             _ if is_hard => Limit::Softening,
@@ -110,8 +110,8 @@ impl Search<'_> {
     }
 
     /// Whether the error still falls at the highest order.
-    fn falls(&mut self, options: &FmmOptions) -> Result<bool, FmmError> {
-        let most = options.max_order();
+    fn falls(&mut self) -> Result<bool, FmmError> {
+        let most = self.highest;
         let Some(lower) = most.checked_sub(ORDERS).filter(|order| *order > 0) else { return Ok(true) };
         let mut errors = [0.0; 2];
         for (error, order) in errors.iter_mut().zip([lower, most]) {
@@ -140,7 +140,7 @@ pub(super) fn out_of_reach(wanted: f64, limit: Limit, best: f64) -> FmmError {
         Limit::F64 => "the rounding of f64 limits it, since higher orders do not come closer; give a larger --tol",
         Limit::Direct => "all pairs are summed directly, and the rounding of f64 limits it; give a larger --tol",
         Limit::Softening => {
-            "the far field of a periodic box is not softened; take a shorter --eps, or a larger --leaf or none"
+            "softening limits it, whose change of the far field is not expanded as nearly; take a shorter --eps, or a larger --leaf or none"
         }
         Limit::Function => {
             "the P2P kernel limits it, since higher orders do not come closer: its gradient is not exactly that of its potential, or it \

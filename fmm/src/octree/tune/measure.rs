@@ -22,8 +22,8 @@ const KAPPA: f64 = 4.0;
 /// Orders between which the cost of M2L is interpolated.
 fn orders(basis: Basis) -> [usize; 2] {
     match basis {
-        Basis::Solid => [4, 10],
-        Basis::Cartesian | Basis::Chebyshev | Basis::Softened => [3, 6],
+        Basis::Solid | Basis::Softened => [4, 10],
+        Basis::Cartesian | Basis::Chebyshev => [3, 6],
     }
 }
 

@@ -34,9 +34,9 @@ const OF_THETA: f64 = 0.74;
 /// The usual error of an order of any expansion.
 pub fn usual_of(options: &FmmOptions) -> f64 {
     let of_half = match options.basis {
-        Basis::Solid => between(&USUAL, options.order as f64),
+        Basis::Solid | Basis::Softened => between(&USUAL, options.order as f64),
         Basis::Cartesian => between(&OF_CARTESIAN, options.order as f64),
-        Basis::Chebyshev | Basis::Softened => between(&OF_CHEBYSHEV, options.order as f64),
+        Basis::Chebyshev => between(&OF_CHEBYSHEV, options.order as f64),
     };
     of_half.powf((0.5 / options.theta).powf(OF_THETA))
 }
@@ -75,7 +75,7 @@ pub(super) fn guess(wanted: f64, most: usize) -> usize {
 
 impl Steps {
     pub fn new(basis: Basis, highest: usize, near2: u64) -> Steps {
-        Steps { parts: if basis == Basis::Solid { PARTS } else { 1 }, near2, highest }
+        Steps { parts: if matches!(basis, Basis::Solid | Basis::Softened) { PARTS } else { 1 }, near2, highest }
     }
 
     /// The step that is a whole order.

@@ -1,0 +1,115 @@
+//! Orders of the polynomials beside the order of the harmonics.
+//!
+//! All errors are measured: root mean squares of the gradient's in a cell, in units of its edge, of what six charges in each of the nearest
+//! cells of the list at theta 0.5 give. Both parts fall alike with the opening angle, but for what is added below.
+
+use crate::expansion::chebyshev::table_bytes;
+
+/// Softening lengths in edges up to which harmonics act.
+pub const LONGEST: f64 = 0.6;
+
+/// The highest order of the polynomials.
+pub const MOST: usize = 16;
+
+/// Bytes that the matrices of a level may take before they are compressed: more of them take long to make.
+const MOST_BYTES: f64 = 2.4e8;
+
+/// The highest order of the polynomials between cells that are near below `near2`.
+pub fn most(near2: u64) -> usize {
+    // Mirrored offsets share matrices.
+    let fits = |order: &usize| table_bytes(*order, near2) / 8.0 <= MOST_BYTES;
+    (1..=MOST).rev().find(fits).unwrap_or(1)
+}
+
+/// What the polynomials may leave beside the error of the harmonics, in parts of it. Where all charges have one sign, harmonics leave
+/// much less than the errors below, and polynomials do not: in a Plummer sphere they are even at about this.
+const SHARE: f64 = 0.1;
+
+/// Orders of solid harmonics and their errors, with 1/r.
+const OF_HARMONICS: [(usize, f64); 11] = [
+    (1, 0.91),
+    (2, 0.58),
+    (4, 0.131),
+    (6, 2.9e-2),
+    (8, 5.3e-3),
+    (10, 1.1e-3),
+    (13, 1.2e-4),
+    (15, 3.2e-5),
+    (20, 2.2e-6),
+    (24, 2.1e-7),
+    (30, 8.2e-9),
+];
+
+/// For orders of the polynomials from 0 on their error with what softening changes, over the square of the softening length in edges.
+const OF_CHANGE: [f64; 13] = [0.8, 0.69, 0.62, 0.28, 0.18, 3.8e-2, 2e-2, 7.1e-3, 2.9e-3, 6.9e-4, 3.8e-4, 1.6e-4, 5e-5];
+
+/// The same with softened 1/r of softening lengths in edges, from each of these on.
+const OF_SOFTENED: [(f64, [f64; 13]); 6] = [
+    (0.0, [1.0, 0.77, 0.44, 0.15, 6.9e-2, 1.4e-2, 4.7e-3, 1.3e-3, 5.5e-4, 7.2e-5, 4e-5, 1.3e-5, 3.2e-6]),
+    (0.7, [1.0, 0.66, 0.35, 0.11, 4.9e-2, 9.8e-3, 3.1e-3, 7.6e-4, 3.1e-4, 4.1e-5, 1.9e-5, 5.5e-6, 1.2e-6]),
+    (1.0, [0.8, 0.51, 0.25, 6.9e-2, 2.8e-2, 5.6e-3, 1.5e-3, 3.2e-4, 1e-4, 1.6e-5, 5.1e-6, 1.1e-6, 2.3e-7]),
+    (1.4, [0.6, 0.35, 0.15, 3.3e-2, 1.3e-2, 2.4e-3, 5.5e-4, 9.6e-5, 2.1e-5, 3.6e-6, 7.6e-7, 1.4e-7, 2.6e-8]),
+    (2.0, [0.4, 0.19, 7.5e-2, 1.2e-2, 4e-3, 5.8e-4, 1.3e-4, 1.8e-5, 2.9e-6, 4e-7, 4.7e-8, 1.2e-8, 1.6e-9]),
+    (2.8, [0.2, 9.2e-2, 3.4e-2, 3.7e-3, 9.8e-4, 9.7e-5, 2.2e-5, 2.1e-6, 2.8e-7, 3.3e-8, 2.8e-9, 4.6e-10, 4.8e-11]),
+];
+
+/// The last of these lengths.
+const FARTHEST: f64 = 2.8;
+
+/// The order of the polynomials that an order of the harmonics asks for between cells that are near below `near2`, with a softening length
+/// in edges; 0 where softening does not matter. It may be more than [`most`].
+pub fn needed(order: usize, near2: u64, edges: f64) -> usize {
+    // As the gradient of the nearest pairs of cells, which are two edges apart.
+    let falls = (1.0 + 0.25 * edges * edges).powf(-1.5);
+    let wanted = SHARE * of_harmonics(order) * falls;
+    let error = |order: usize| match edges <= LONGEST {
+        true => edges * edges * of_order(&OF_CHANGE, order),
+        // Terms of a degree fall by a power of the length more than that.
+        false => of_order(&softened(edges), order) * (FARTHEST / edges.max(FARTHEST)).powi(order as i32),
+    };
+    let needed = (0..).find(|order| error(*order) <= wanted).expect("errors fall");
+    // At smaller angles, harmonics gain more by an order.
+    if near2 > 4 && needed > 0 { needed + 1 } else { needed }
+}
+
+fn softened(edges: f64) -> [f64; 13] {
+    OF_SOFTENED.iter().rfind(|(from, _)| *from <= edges).unwrap_or(&OF_SOFTENED[0]).1
+}
+
+/// Beyond the last, errors fall as before.
+fn of_order(errors: &[f64; 13], order: usize) -> f64 {
+    let gain = (errors[12] / errors[8]).powf(0.25);
+    if order <= 12 { errors[order] } else { errors[12] * gain.powi(order as i32 - 12) }
+}
+
+fn of_harmonics(order: usize) -> f64 {
+    let above = OF_HARMONICS.iter().position(|(p, _)| *p >= order).unwrap_or(OF_HARMONICS.len() - 1).max(1);
+    let [(low, first), (high, last)] = [OF_HARMONICS[above - 1], OF_HARMONICS[above]];
+    let part = (order as f64 - low as f64) / (high - low) as f64;
+    first * (last / first).powf(part)
+}
+
+/// Whether polynomials are as near on all levels of a tree as harmonics of an order are. `eps` is the softening length in boxes.
+pub fn reach(order: usize, near2: u64, eps: f64, levels: usize) -> bool {
+    (0..levels).all(|level| needed(order, near2, eps * (level as f64).exp2()) <= most(near2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coarser_levels_need_lower_orders_and_the_coarsest_none() {
+        for near2 in [4, 9] {
+            for order in 1..=30 {
+                let orders: Vec<usize> = (0..20).map(|level| needed(order, near2, 0.59 * 0.5f64.powi(level))).collect();
+                assert!(orders.windows(2).all(|w| w[0] >= w[1]) && orders[0] <= order + 4, "{order} {orders:?}");
+                assert_eq!(orders[19], 0, "{order}");
+                let long: Vec<usize> = (0..20).map(|k| needed(order, near2, 0.61 * 2f64.powi(k))).collect();
+                assert!(long.iter().all(|p| *p <= long[0] + 1), "{order} {long:?}");
+            }
+        }
+        assert_eq!([needed(7, 4, 0.5), needed(7, 4, 0.03), needed(12, 4, 0.5)], [8, 0, 12]);
+        assert!(reach(17, 4, 1e-3, 10) && !reach(30, 4, 1e-3, 10));
+    }
+}
