@@ -1,6 +1,7 @@
 //! All backends that a kernel can run on.
 
 use fmm::shown::shown;
+#[cfg(feature = "cuda")]
 use gpu::backend as cuda;
 use pipelines::job::BackendError;
 
@@ -10,8 +11,18 @@ pub use pipelines::backends::*;
 pub static FMM_DEFAULT: &Entry = &cpu::ENTRY;
 
 /// Every backend; the first is the default for a kernel.
-pub static BACKENDS: &[Entry] = &[emulator::ENTRY, cycle::ENTRY, cpu::ENTRY, cuda::NATIVE, cuda::EXACT, board::ENTRY];
+pub static BACKENDS: &[Entry] = &[
+    emulator::ENTRY,
+    cycle::ENTRY,
+    cpu::ENTRY,
+    #[cfg(feature = "cuda")]
+    cuda::NATIVE,
+    #[cfg(feature = "cuda")]
+    cuda::EXACT,
+    board::ENTRY,
+];
 
+#[cfg(feature = "cuda")]
 /// Of a backend on a GPU whether one is there: its name, or why it cannot be used.
 pub fn gpu_of(entry: &Entry) -> Option<Result<String, BackendError>> {
     let find = || {

@@ -23,12 +23,20 @@
 //! Runs on a device follow each other. Loops run in the pool of the thread that calls, so that `pool.install(|| plan.run(&charges))` takes
 //! a rayon pool of the caller's.
 
+#[cfg(feature = "kernels")]
 pub mod costs;
+#[cfg(feature = "kernels")]
 pub mod kernels;
+mod known;
+#[cfg(not(feature = "kernels"))]
+mod native;
 mod options;
+#[cfg(feature = "kernels")]
 pub mod route;
+#[cfg(feature = "kernels")]
 pub mod solver;
 pub mod task;
+#[cfg(feature = "cuda")]
 pub mod whole;
 
 pub use fmm::data::particles::Field;
@@ -38,11 +46,16 @@ pub use fmm::direct::error::Errors;
 pub use fmm::expansion::basis::Basis;
 pub use fmm::octree::stats::Stats;
 pub use fmm::octree::{Cancel, Coincident, Outputs, Precision, Solutions};
-pub use options::{M2l, Options, Translations};
+pub use options::Options;
+#[cfg(feature = "kernels")]
+pub use options::{M2l, Translations};
 
 use crate::Error;
 use fmm::octree::{self, FmmOptions};
-use solver::{Solved, Solver};
+#[cfg(not(feature = "kernels"))]
+use native::Solver;
+#[cfg(feature = "kernels")]
+use solver::Solver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The problem to compute: the points, and the charges and moments of the sources, set by set.
@@ -87,6 +100,12 @@ struct Opened {
     found: Mutex<Option<FmmOptions>>,
 }
 
+/// Results: the fields of all sets of charges with the report, and the plan where there is one on the CPU.
+pub struct Solved {
+    pub solutions: Solutions,
+    pub plan: Option<octree::Plan>,
+}
+
 /// An FMM for sources and targets at fixed positions, which are the caller's: columns of x, y and z.
 pub struct Plan<'a> {
     geometry: Geometry<'a>,
@@ -103,7 +122,10 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Options {
     /// Says which options are out of range, or do not go together.
     pub fn check(&self) -> Result<(), Error> {
-        route::Route::new(self)?.check(self)
+        #[cfg(feature = "kernels")]
+        return route::Route::new(self)?.check(self);
+        #[cfg(not(feature = "kernels"))]
+        native::check(self).map(drop)
     }
 }
 
@@ -111,7 +133,7 @@ impl Fmm {
     /// Checks the options, compiles the kernels that they name, and opens their devices.
     pub fn new(options: &Options) -> Result<Fmm, Error> {
         let solver = Solver::new(options.clone())?;
-        let (is_on_cpu, hessian) = (solver.route.is_on_cpu(), options.hessian);
+        let (is_on_cpu, hessian) = (solver.is_on_cpu(), options.hessian);
         Ok(Fmm(Arc::new(Opened { solver: Mutex::new(solver), is_on_cpu, hessian, found: Mutex::new(None) })))
     }
 

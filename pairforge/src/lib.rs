@@ -35,17 +35,33 @@
 //! Both meet where an FMM runs a kernel: [`fmm::Options::kernel`] takes the place of 1/r in P2P, and a kernel that is not 1/r gets a far
 //! field of its own.
 //!
+//! # Features
+//!
+//! All are on by default. `kernels` is the compiler of PG2 with the emulator, simulation and boards; without it this crate is the FMM in
+//! native code alone. `cuda` adds GPUs, `mpi` ranks of Open MPI, and `synth` bitstreams. What these need (a driver, Open MPI, Verilator, yosys)
+//! is looked for at run time; nothing of it is needed to compile a program.
+//!
 //! # Crates
 //!
-//! This crate chooses who runs what; the work is done below it. [`pairforge_fmm`](::fmm) is the method on the CPU, [`pipelines`] runs
-//! kernels on backends and as stages of an FMM, [`gpu`] does both on CUDA, and [`ranks`] shares a problem out among processes. The compiler
-//! of PG2 and the hardware are crates of their own, `pairforge-pg2` and `pairforge-hdl`.
+//! This crate chooses who runs what; the work is done below it. `pairforge-fmm` is the method on the CPU, `pairforge-pipelines` runs kernels on
+//! backends and as stages of an FMM, `pairforge-gpu` does both on CUDA, and `pairforge-ranks` shares a problem out among processes. The
+//! compiler of PG2 is `pairforge-pg2`, and the hardware that it builds `pairforge-hdl`.
 
+#[cfg(feature = "kernels")]
 pub mod backends;
 mod error;
 pub mod fmm;
+#[cfg(feature = "kernels")]
 pub mod kernel;
+#[cfg(feature = "kernels")]
 pub mod manifest;
 pub mod random;
 
 pub use error::Error;
+
+/// From Verilog to a bitstream.
+#[cfg(feature = "synth")]
+pub use flow as synth;
+/// An FMM shared out among processes.
+#[cfg(feature = "mpi")]
+pub use ranks;

@@ -12,10 +12,8 @@ use sim::SimError;
 use sim::cache::Cache;
 use std::path::PathBuf;
 
+pub use super::known::{Known, LEAF};
 use super::route::Route;
-
-/// The leaf size where costs do not choose it.
-pub const LEAF: usize = 64;
 
 /// The file in the cache, and the version of what it holds.
 const FILE: &str = "costs.json";
@@ -27,14 +25,6 @@ pub struct Kept {
     version: u32,
     pub machine: String,
     pub costs: cost::Costs,
-}
-
-/// Costs, and where they come from.
-pub struct Known {
-    pub costs: cost::Costs,
-    pub by: LeafBy,
-    /// Why a file of measured costs is not used.
-    pub warning: Option<String>,
 }
 
 /// The costs of this machine where they were measured, else the built-in ones.
@@ -50,7 +40,7 @@ impl Known {
     pub fn of(bytes: Option<&[u8]>) -> Known {
         match bytes.and_then(|bytes| read(bytes).ok()) {
             Some(Kept { costs, .. }) => Known { costs, by: LeafBy::MeasuredCosts, warning: None },
-            None => Known { costs: cost::Costs::default(), by: LeafBy::BuiltInCosts, warning: None },
+            None => Known::built_in(),
         }
     }
 }

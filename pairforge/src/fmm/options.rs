@@ -1,21 +1,30 @@
 //! The options of an FMM.
 
+use super::known::LEAF;
+#[cfg(feature = "kernels")]
 use crate::backends::{BackendOptions, FMM_DEFAULT};
+#[cfg(feature = "kernels")]
 use crate::kernel::Kernel;
 use fmm::data::periodic::Periodic;
 use fmm::expansion::basis::Basis;
-use fmm::octree::{Cancel, Coincident, Precision};
+use fmm::octree::{Cancel, Coincident, FmmOptions, Precision, tune};
 
 /// Options of an FMM. Whatever is not asked for is chosen: by the tolerance where there is one, else as the field usually has it.
 ///
 /// Lengths are in the units of the positions.
 #[derive(Clone)]
 pub struct Options {
+    #[cfg(feature = "kernels")]
     pub(crate) backend: String,
+    #[cfg(feature = "kernels")]
     pub(crate) engine: BackendOptions,
+    #[cfg(feature = "kernels")]
     pub(crate) kernel: Option<Kernel>,
+    #[cfg(feature = "kernels")]
     pub(crate) m2l: M2l,
+    #[cfg(feature = "kernels")]
     pub(crate) translations: Option<Translations>,
+    #[cfg(feature = "kernels")]
     pub(crate) gpus: Option<usize>,
     pub(crate) tolerance: Option<f64>,
     pub(crate) order: Option<usize>,
@@ -37,6 +46,7 @@ pub struct Options {
 }
 
 /// The executor of M2L where kernels run P2P.
+#[cfg(feature = "kernels")]
 #[derive(Clone, Default)]
 pub enum M2l {
     /// Native code on the CPU and on GPUs; on pipelines the generated kernel of the order.
@@ -47,6 +57,7 @@ pub enum M2l {
 }
 
 /// Where the stages besides P2P run on a GPU's backend.
+#[cfg(feature = "kernels")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Translations {
     Cpu,
@@ -56,11 +67,17 @@ pub enum Translations {
 impl Default for Options {
     fn default() -> Options {
         Options {
+            #[cfg(feature = "kernels")]
             backend: FMM_DEFAULT.name.into(),
+            #[cfg(feature = "kernels")]
             engine: BackendOptions::default(),
+            #[cfg(feature = "kernels")]
             kernel: None,
+            #[cfg(feature = "kernels")]
             m2l: M2l::Usual,
+            #[cfg(feature = "kernels")]
             translations: None,
+            #[cfg(feature = "kernels")]
             gpus: None,
             tolerance: None,
             order: None,
@@ -95,6 +112,7 @@ macro_rules! setters {
     };
 }
 
+#[cfg(feature = "kernels")]
 setters! {
     /// Backend by its name: `cpu`, `cuda`, `emulator`, `cycle`, or `board:PORT`.
     backend(name: impl Into<String>) name.into();
@@ -108,6 +126,9 @@ setters! {
     translations(place: Translations) Some(place);
     /// GPUs that share the work, on backend `cuda`.
     gpus(count: usize) Some(count);
+}
+
+setters! {
     /// Relative L2 error that the gradient may have, of every set of charges: order, precision and leaf size are found for it.
     tolerance(error: f64) Some(error);
     /// Expansion order P.
@@ -142,4 +163,48 @@ setters! {
     seed(seed: u64) seed;
     /// Ends a run between two stages.
     cancel(by: Cancel) by;
+}
+
+/// Options of the method: what was asked for, and for the rest what is best. `native` code alone runs everything.
+pub fn options(asked: &Options, native: bool) -> FmmOptions {
+    let usual = if asked.tolerance.is_some() { Basis::Solid } else { Basis::Cartesian };
+    let precision = asked.tolerance.filter(|_| native).map_or(Precision::F64, tune::precision);
+    let mut options = FmmOptions {
+        order: asked.order.unwrap_or(4),
+        lower_beyond: asked.lower_beyond,
+        theta: asked.theta.unwrap_or(0.5),
+        leaf: LEAF,
+        enlarge: asked.enlarge,
+        precision: asked.precision.unwrap_or(precision),
+        basis: asked.expansion.unwrap_or(usual),
+        eps: asked.softening,
+        coincident: asked.coincident.unwrap_or_default(),
+        near_only: asked.near_only,
+        periodic: asked.periodic,
+        params: asked.kernel_params(),
+        cancel: asked.cancel.clone(),
+    };
+    if let Some(wanted) = asked.tolerance {
+        options = tune::start(&options, wanted);
+    }
+    options.leaf = asked.leaf.unwrap_or(LEAF);
+    options
+}
+
+impl Options {
+    /// The parameters of the kernel, if there is one.
+    fn kernel_params(&self) -> Vec<(String, f64)> {
+        #[cfg(feature = "kernels")]
+        return self.kernel.as_ref().map_or(Vec::new(), |kernel| kernel.params().to_vec());
+        #[cfg(not(feature = "kernels"))]
+        Vec::new()
+    }
+
+    /// Whether a kernel of the caller's takes the place of 1/r.
+    pub(crate) fn has_kernel(&self) -> bool {
+        #[cfg(feature = "kernels")]
+        return self.kernel.is_some();
+        #[cfg(not(feature = "kernels"))]
+        false
+    }
 }

@@ -1,13 +1,18 @@
 //! The choice of the stages' executors, and of the options of the method.
 
-use super::costs::{self, EngineSize, Known, LEAF};
-use super::{M2l, Options, Translations, whole};
+use super::costs::{self, EngineSize};
+use super::known::Known;
+pub use super::options::options;
+#[cfg(feature = "cuda")]
+use super::whole;
+use super::{M2l, Options, Translations};
 use crate::Error;
 use crate::backends::{self, BackendOptions, Entry, Needs, board};
 use crate::kernel;
 use fmm::expansion::basis::Basis;
+use fmm::octree::FmmOptions;
 use fmm::octree::tune::cost::Shape;
-use fmm::octree::{FmmOptions, Precision, tune};
+#[cfg(feature = "cuda")]
 use gpu::octree::Gpu;
 use pg2::graph::Graph;
 use pipelines::job::BackendError;
@@ -38,7 +43,10 @@ impl Route {
         let is_plain = asked.kernel.is_none() && !has_m2l_kernel;
         let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
         let mut options = options(asked, native);
+        #[cfg(feature = "cuda")]
         let whole = whole::asked(asked, on_gpu.is_some())?;
+        #[cfg(not(feature = "cuda"))]
+        let whole = false;
         if whole && asked.enlarge != 1.0 {
             let why = "--enlarge is for trees of the CPU; leave it out, or take --translations cpu";
             return Err(Error::Options(why.into()));
@@ -90,7 +98,10 @@ fn on_gpu(entry: &Entry, asked: &Options) -> Option<Graph> {
     if entry.needs != Needs::Gpu || !entry.native || !is_far_native {
         return None;
     }
-    Some(p2p(asked)).filter(Gpu::takes_kernel)
+    #[cfg(feature = "cuda")]
+    return Some(p2p(asked)).filter(Gpu::takes_kernel);
+    #[cfg(not(feature = "cuda"))]
+    None
 }
 
 /// The kernel of P2P: the one that is given, or the shipped one of 1/r.
@@ -99,32 +110,6 @@ pub(super) fn p2p(asked: &Options) -> Graph {
         Some(kernel) => kernel.graph().clone(),
         None => kernel::shipped("p2p").expect("it is shipped").graph().clone(),
     }
-}
-
-/// Options of the method: what was asked for, and for the rest what is best. `native` code alone runs everything.
-pub fn options(asked: &Options, native: bool) -> FmmOptions {
-    let usual = if asked.tolerance.is_some() { Basis::Solid } else { Basis::Cartesian };
-    let precision = asked.tolerance.filter(|_| native).map_or(Precision::F64, tune::precision);
-    let mut options = FmmOptions {
-        order: asked.order.unwrap_or(4),
-        lower_beyond: asked.lower_beyond,
-        theta: asked.theta.unwrap_or(0.5),
-        leaf: LEAF,
-        enlarge: asked.enlarge,
-        precision: asked.precision.unwrap_or(precision),
-        basis: asked.expansion.unwrap_or(usual),
-        eps: asked.softening,
-        coincident: asked.coincident.unwrap_or_default(),
-        near_only: asked.near_only,
-        periodic: asked.periodic,
-        params: asked.kernel.as_ref().map_or(Vec::new(), |kernel| kernel.params().to_vec()),
-        cancel: asked.cancel.clone(),
-    };
-    if let Some(wanted) = asked.tolerance {
-        options = tune::start(&options, wanted);
-    }
-    options.leaf = asked.leaf.unwrap_or(LEAF);
-    options
 }
 
 impl Options {

@@ -1,15 +1,19 @@
 //! The solver: opens what runs the stages, and runs problems with it.
 
-use super::costs::{self, Known};
+use super::costs;
 use super::kernels::Kernels;
+use super::known::Known;
 use super::route::Route;
 use super::task::Task;
-use super::{Options, Problem, whole};
+#[cfg(feature = "cuda")]
+use super::whole;
+use super::{Options, Problem, Solved};
 use crate::Error;
 use crate::backends::BackendOptions;
 use fmm::data::problem::Geometry;
 use fmm::octree::executor::{Executor, Progress};
 use fmm::octree::{FmmOptions, Plan, Solutions};
+#[cfg(feature = "cuda")]
 use gpu::octree::Gpu;
 use pg2::graph::Graph;
 use pipelines::job::Backend;
@@ -21,15 +25,10 @@ pub struct Solver {
     pub asked: Options,
     pub route: Route,
     pub kernels: Option<Kernels>,
+    #[cfg(feature = "cuda")]
     gpu: Option<Gpu>,
     backend: Box<dyn Backend>,
     pub known: Known,
-}
-
-/// The results of a solver: the fields of all sets of charges with the report, and the plan where there is one on the CPU.
-pub struct Solved {
-    pub solutions: Solutions,
-    pub plan: Option<Plan>,
 }
 
 impl Solver {
@@ -46,10 +45,26 @@ impl Solver {
             true => None,
             false => Some(Kernels::new(&asked, route.entry, &mut route.options)?),
         };
-        let open = |kernel| Gpu::open_gpus(route.entry.name, kernel, asked.gpus.unwrap_or(1));
-        let gpu = route.on_gpu.as_ref().map(open).transpose()?;
+        #[cfg(feature = "cuda")]
+        let gpu = {
+            let open = |kernel| Gpu::open_gpus(route.entry.name, kernel, asked.gpus.unwrap_or(1));
+            route.on_gpu.as_ref().map(open).transpose()?
+        };
         let backend = (route.entry.open)(&BackendOptions { place: route.place.clone(), ..asked.engine.clone() });
-        Ok(Solver { asked, route, kernels, gpu, backend, known: costs::known() })
+        Ok(Solver {
+            asked,
+            route,
+            kernels,
+            #[cfg(feature = "cuda")]
+            gpu,
+            backend,
+            known: costs::known(),
+        })
+    }
+
+    /// Whether native code on the CPU runs everything.
+    pub fn is_on_cpu(&self) -> bool {
+        self.route.is_on_cpu()
     }
 
     /// Builds or finds what kernels run on, for about so many pairs.
@@ -84,31 +99,34 @@ impl Solver {
     /// Computes the fields of all sets of charges, and what errors and budget were asked for.
     pub fn solve(&mut self, problem: &Problem, progress: &mut Progress) -> Result<Solved, Error> {
         let options = self.options_for(problem.geometry.sources[0].len());
-        let left_to_cpu = match self.on_gpu(problem, &options, progress)? {
+        let left_to_cpu = match self.all_on_gpu(problem, &options, progress)? {
             Some(Ok(solutions)) => return Ok(Solved { solutions, plan: None }),
             Some(Err(why)) => Some(why),
             None => None,
         };
-        let Solver { asked, route, kernels, gpu, backend, known } = self;
+        let (asked, known, native) = (self.asked.clone(), self.known.clone(), self.route.native);
+        self.with_executors(|p2p, executors| {
+            let p2p = p2p.map(of_graph);
+            let task = Task { asked: &asked, options: &options, problem, known: &known, native, p2p };
+            task.run(left_to_cpu, executors, progress)
+        })
+    }
+
+    /// Does something with the executors, and the kernel of P2P, if one runs it.
+    fn with_executors<R>(&mut self, work: impl FnOnce(Option<&Graph>, &mut [&mut dyn Executor]) -> R) -> R {
+        let Solver { route, kernels, backend, .. } = self;
         let p2p = kernels.as_ref().map(|k| &k.p2p).or(route.on_gpu.as_ref());
-        let task = Task { asked, options: &options, problem, known, native: route.native, p2p };
-        task.check_budget()?;
         let mut pipelines = kernels.as_ref().map(|k| Pipelines::new(&mut **backend, &k.p2p, k.m2l.as_ref()));
+        #[allow(unused_mut, reason = "GPUs may be left out")]
         let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
-        executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
-        let (plan, Solutions { fields, mut stats }) = task.solve(&mut executors, progress)?;
-        stats.left_to_cpu = left_to_cpu;
-        task.complete(&mut stats, &fields, Some(&plan), progress)?;
-        if task.asked.budget {
-            stats.budget = Some(task.budget(&plan, &fields[0], &mut executors, progress)?);
-        }
-        // Nothing is shown any longer.
-        progress("", 0, 0);
-        Ok(Solved { solutions: Solutions { fields, stats }, plan: Some(plan) })
+        #[cfg(feature = "cuda")]
+        executors.extend(self.gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
+        work(p2p, &mut executors)
     }
 
     /// The results of a GPU that runs all stages, or why it does not; none where it is not to.
-    fn on_gpu(
+    #[cfg(feature = "cuda")]
+    fn all_on_gpu(
         &mut self,
         problem: &Problem,
         options: &FmmOptions,
@@ -118,10 +136,20 @@ impl Solver {
         let Some(gpu) = gpu.as_mut().filter(|_| route.whole && !problem.is_empty()) else { return Ok(None) };
         let found = whole::run(gpu, problem, options, asked)?;
         let Ok(Solutions { fields, mut stats }) = found else { return Ok(Some(found)) };
-        let p2p = route.on_gpu.as_ref();
+        let p2p = route.on_gpu.as_ref().map(of_graph);
         let task = Task { asked, options, problem, known, native: route.native, p2p };
         task.complete(&mut stats, &fields, None, progress)?;
         Ok(Some(Ok(Solutions { fields, stats })))
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    fn all_on_gpu(
+        &mut self,
+        _: &Problem,
+        _: &FmmOptions,
+        _: &mut Progress,
+    ) -> Result<Option<Result<Solutions, String>>, Error> {
+        Ok(None)
     }
 
     /// A plan for other positions with options that were found for a problem like it.
@@ -131,22 +159,15 @@ impl Solver {
         let FmmOptions { leaf, enlarge, .. } = if self.asked.leaf.is_none() { of_number } else { options.clone() };
         let options = FmmOptions { leaf, enlarge, ..options.clone() };
         let problem = Problem { geometry, sets: Vec::new() };
-        let task = self.task(&options, &problem);
-        Ok(Plan::for_kernel(geometry, &options, task.expanded().map(of_graph))?)
+        let Solver { asked, route, known, .. } = self;
+        let p2p = self.p2p().map(of_graph);
+        let task = Task { asked, options: &options, problem: &problem, known, native: route.native, p2p };
+        Ok(Plan::for_kernel(geometry, &options, task.expanded())?)
     }
 
     /// Runs a plan that was made before with other charges.
     pub fn again(&mut self, plan: &Plan, problem: &Problem, progress: &mut Progress) -> Result<Solutions, Error> {
-        let Solver { asked, kernels, gpu, backend, .. } = self;
-        let mut pipelines = kernels.as_ref().map(|k| Pipelines::new(&mut **backend, &k.p2p, k.m2l.as_ref()));
-        let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
-        executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
-        Ok(plan.solve_all(&problem.sets, asked.hessian, &mut executors, progress)?)
-    }
-
-    /// The data that the parts of a problem on ranks have in common.
-    pub fn task<'a>(&'a self, options: &'a FmmOptions, problem: &'a Problem<'a>) -> Task<'a> {
-        let Solver { asked, route, known, .. } = self;
-        Task { asked, options, problem, known, native: route.native, p2p: self.p2p() }
+        let hessian = self.asked.hessian;
+        self.with_executors(|_, executors| Ok(plan.solve_all(&problem.sets, hessian, executors, progress)?))
     }
 }

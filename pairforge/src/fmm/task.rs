@@ -1,7 +1,7 @@
 //! An FMM as it was asked for: plan and run, and then its errors.
 
-use super::costs::Known;
-use super::{Options, Problem};
+use super::known::Known;
+use super::{Options, Problem, Solved};
 use crate::Error;
 use fmm::data::Force;
 use fmm::data::particles::Field;
@@ -11,11 +11,9 @@ use fmm::direct::summation::Direct;
 use fmm::expansion::basis::Basis;
 use fmm::octree::budget::{self, Budget, Fields, Run, Seen};
 use fmm::octree::executor::{Executor, Progress};
+use fmm::octree::kernel::Kernel;
 use fmm::octree::stats::{LeafBy, Reference, Stats};
 use fmm::octree::{FmmOptions, Plan, Solutions, tune};
-use pg2::graph::Graph;
-use pipelines::octree::kernel::of_graph;
-use pipelines::octree::{bind, offload};
 
 /// Targets that a budget compares where nobody says how many.
 const SAMPLES: usize = 1000;
@@ -32,7 +30,7 @@ pub struct Task<'a> {
     /// Whether native code runs everything.
     pub native: bool,
     /// The kernel of P2P, if one runs it.
-    pub p2p: Option<&'a Graph>,
+    pub p2p: Option<&'a dyn Kernel>,
 }
 
 impl Task<'_> {
@@ -47,9 +45,28 @@ impl Task<'_> {
         }
         let expanded = self.expanded();
         progress(if expanded.is_some() { "tree, lists and the kernel's tables" } else { "tree and lists" }, 0, 0);
-        let plan = Plan::for_kernel(self.problem.geometry, self.options, expanded.map(of_graph))?;
+        let plan = Plan::for_kernel(self.problem.geometry, self.options, expanded)?;
         let found = plan.solve_all(&self.problem.sets, self.asked.hessian, executors, progress)?;
         Ok((plan, found))
+    }
+
+    /// The fields of all sets of charges, with what errors and budget were asked for. `left_to_cpu` says why a GPU does not run all stages.
+    pub fn run(
+        &self,
+        left_to_cpu: Option<String>,
+        executors: &mut [&mut dyn Executor],
+        progress: &mut Progress,
+    ) -> Result<Solved, Error> {
+        self.check_budget()?;
+        let (plan, Solutions { fields, mut stats }) = self.solve(executors, progress)?;
+        stats.left_to_cpu = left_to_cpu;
+        self.complete(&mut stats, &fields, Some(&plan), progress)?;
+        if self.asked.budget {
+            stats.budget = Some(self.budget(&plan, &fields[0], executors, progress)?);
+        }
+        // Nothing is shown any longer.
+        progress("", 0, 0);
+        Ok(Solved { solutions: Solutions { fields, stats }, plan: Some(plan) })
     }
 
     /// Refuses what a budget does not take.
@@ -96,20 +113,19 @@ impl Task<'_> {
     /// A plan for what [`Task::complete`] and [`Task::split`] sum, where they need one.
     pub fn plan_of_sums(&self) -> Result<Option<Plan>, Error> {
         let kernel = self.own_sums().filter(|_| self.samples().is_some());
-        let plan = |graph| Ok(Plan::for_kernel(self.problem.geometry, self.options, Some(of_graph(graph)))?);
+        let plan = |kernel| Ok(Plan::for_kernel(self.problem.geometry, self.options, Some(kernel))?);
         kernel.map(plan).transpose()
     }
 
     /// The kernel that a black-box expansion expands.
-    pub fn expanded(&self) -> Option<&Graph> {
-        let is_given = !self.native || self.asked.kernel.is_some();
+    pub fn expanded(&self) -> Option<&dyn Kernel> {
+        let is_given = !self.native || self.asked.has_kernel();
         self.p2p.filter(|_| is_given && self.options.basis == Basis::Chebyshev)
     }
 
     /// The kernel whose own sums are the reference, where P2P is not 1/r: with or without an expansion.
-    fn own_sums(&self) -> Option<&Graph> {
-        let params = &self.options.params;
-        let is_other = |graph: &&Graph| bind::P2p::bind(graph, true, params).is_ok_and(|kernel| !kernel.coulomb);
+    fn own_sums(&self) -> Option<&dyn Kernel> {
+        let is_other = |kernel: &&dyn Kernel| !kernel.is_coulomb(self.options);
         self.expanded().or_else(|| self.p2p.filter(|_| self.options.near_only).filter(is_other))
     }
 
@@ -141,8 +157,8 @@ impl Task<'_> {
             geometry: self.problem.geometry,
             sets: self.problem.sets.clone(),
             hessian: asked.hessian,
-            p2p: self.expanded().map(of_graph),
-            near: self.p2p.map(of_graph),
+            p2p: self.expanded(),
+            near: self.p2p,
             seed: asked.seed,
             is_promise: true,
             free,
@@ -158,12 +174,12 @@ impl Task<'_> {
     /// The errors of what one set of charges gave at `count` targets.
     fn errors(&self, plan: Option<&Plan>, sources: &Sources, field: &Field, count: usize) -> Result<Errors, Error> {
         let seed = self.asked.seed;
-        let (Some(graph), Some(plan)) = (self.own_sums(), plan) else {
+        let (Some(kernel), Some(plan)) = (self.own_sums(), plan) else {
             return Ok(error::measure_all(&self.direct(sources), self.options.periodic.as_ref(), field, count, seed));
         };
         let targets = error::sample(field.potential.len(), count, seed);
         let charges = sources.charges.expect("kernels are refused dipoles");
-        let reference = offload::direct(plan, charges, graph, &targets, &mut |_, _, _| {})?;
+        let reference = kernel.direct(plan, charges, &targets, &mut |_, _, _| {})?;
         Ok(error::compare(field, &targets, &reference, self.edge()))
     }
 
@@ -171,9 +187,9 @@ impl Task<'_> {
     fn reference(&self, plan: Option<&Plan>, targets: &[usize]) -> Result<Vec<Force>, Error> {
         let sources = &self.problem.sets[0];
         match self.expanded().zip(plan) {
-            Some((graph, plan)) => {
+            Some((kernel, plan)) => {
                 let charges = sources.charges.expect("a budget is for charges");
-                Ok(offload::direct(plan, charges, graph, targets, &mut |_, _, _| {})?)
+                Ok(kernel.direct(plan, charges, targets, &mut |_, _, _| {})?)
             }
             None => {
                 let direct = Direct { hessian: false, ..self.direct(sources) };
@@ -196,7 +212,7 @@ impl Task<'_> {
         progress: &mut Progress,
     ) -> Result<Budget, Error> {
         let Problem { geometry, sets } = self.problem;
-        let run = Run { plan, geometry: *geometry, sources: sets[0], p2p: self.p2p.map(of_graph) };
+        let run = Run { plan, geometry: *geometry, sources: sets[0], p2p: self.p2p };
         let fields = budget::fields(&run, executors, progress)?;
         progress(ERRORS, 0, 0);
         self.split(Some(plan), field, &fields)

@@ -368,7 +368,7 @@ impl Task<'_> {
         let problem = problem(input);
         let own = self.whole(&problem);
         agree(comm, own.check_budget().map_err(|e| of_rank(e.into())))?;
-        let (kernel, p2p) = (own.expanded().map(of_graph), options.precision);
+        let (kernel, p2p) = (own.expanded(), options.precision);
         let slice = Slice { geometry, sets: sets.collect(), hessian, options, costs, kernel, p2p };
         let on_cards = gpu.as_mut().filter(|_| job.route.whole && self.n > 0);
         let on_cards = on_cards.map(|gpu| run_on_gpus(comm, gpu, &job.asked, &slice)).transpose()?;
@@ -423,7 +423,7 @@ impl Task<'_> {
     /// The same with other options.
     fn with<'a>(&'a self, options: &'a FmmOptions, problem: &'a Problem<'a>) -> task::Task<'a> {
         let Job { asked, route, known, .. } = self.job;
-        task::Task { asked, options, problem, known, native: route.native, p2p: self.job.p2p() }
+        task::Task { asked, options, problem, known, native: route.native, p2p: self.job.p2p().map(of_graph) }
     }
 
     fn write(&self, input: &Input, done: Done) -> Result<(), Failure> {

@@ -1,0 +1,68 @@
+//! The solver where nothing but native code on the CPU runs an FMM.
+
+use super::known::Known;
+use super::options::options;
+use super::task::Task;
+use super::{Options, Problem, Solved};
+use crate::Error;
+use fmm::data::problem::Geometry;
+use fmm::expansion::basis::Basis;
+use fmm::octree::executor::Progress;
+use fmm::octree::tune::cost::Shape;
+use fmm::octree::{FmmOptions, Plan, Solutions, tune};
+
+/// Options with those of the method that follow.
+pub struct Solver {
+    pub asked: Options,
+    options: FmmOptions,
+    known: Known,
+}
+
+/// The options of the method, checked.
+pub fn check(asked: &Options) -> Result<FmmOptions, Error> {
+    let mut options = options(asked, true);
+    if asked.expansion.is_none() && asked.order.is_none() && asked.lower_beyond.is_none() {
+        options.basis = Basis::Solid;
+    }
+    options.check()?;
+    Ok(options)
+}
+
+impl Solver {
+    pub fn new(asked: Options) -> Result<Solver, Error> {
+        let options = check(&asked)?;
+        Ok(Solver { asked, options, known: Known::built_in() })
+    }
+
+    /// All stages run on the CPU.
+    pub fn is_on_cpu(&self) -> bool {
+        true
+    }
+
+    fn options_for(&self, n: usize) -> FmmOptions {
+        let mut options = self.options.clone();
+        if self.asked.leaf.is_none() && !options.near_only {
+            let Shape { leaf, enlarge } = tune::native_shape(&self.known.costs, n, &options, true);
+            (options.leaf, options.enlarge) = (leaf, enlarge);
+        }
+        options
+    }
+
+    pub fn solve(&mut self, problem: &Problem, progress: &mut Progress) -> Result<Solved, Error> {
+        let options = self.options_for(problem.geometry.sources[0].len());
+        let Solver { asked, known, .. } = self;
+        Task { asked, options: &options, problem, known, native: true, p2p: None }.run(None, &mut [], progress)
+    }
+
+    pub fn plan(&self, geometry: Geometry, options: &FmmOptions) -> Result<Plan, Error> {
+        let FmmOptions { leaf, enlarge, .. } = match self.asked.leaf {
+            None => self.options_for(geometry.sources[0].len()),
+            Some(_) => options.clone(),
+        };
+        Ok(Plan::new(geometry, &FmmOptions { leaf, enlarge, ..options.clone() })?)
+    }
+
+    pub fn again(&mut self, plan: &Plan, problem: &Problem, progress: &mut Progress) -> Result<Solutions, Error> {
+        Ok(plan.solve_all(&problem.sets, self.asked.hessian, &mut [], progress)?)
+    }
+}
