@@ -17,5 +17,5 @@ pub mod term;
 mod tests;
 mod verilog;
 
-pub use expr::{Expr, Node, cat};
+pub use expr::{Expr, Node, cat, or_all};
 pub use verilog::{Net, Value, net};

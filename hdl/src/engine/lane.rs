@@ -18,7 +18,7 @@ use crate::rtl::fold::{SLOTS, START};
 use crate::rtl::names::Names;
 use crate::rtl::netlist::{Dir, Module, Netlist};
 use crate::rtl::term::{self, TermPorts, TermShape};
-use crate::rtl::{Value, cat, net};
+use crate::rtl::{Value, cat, net, or_all};
 use crate::{Format, Reduce};
 use enter::{enter, entered};
 
@@ -416,7 +416,7 @@ fn finish(lane: &mut Module, values: &[(Value, Format)], wraps: Vec<Value>, rais
         parts.push(Value::zeros(32));
     }
     lane.comment("The result, good while `r_done` is high.");
-    let wrap = lane.wire("wrap", wraps.into_iter().reduce(|a, b| a | b).unwrap_or_else(|| Value::flag(false)));
+    let wrap = lane.wire("wrap", or_all(wraps).unwrap_or_else(|| Value::flag(false)));
     lane.assign("r_data", cat(parts));
     lane.assign("r_flags", cat([wrap, raised.clone()]));
     lane.assign("r_done", done.clone());

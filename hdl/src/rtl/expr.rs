@@ -395,6 +395,18 @@ impl<L: Leaf> Expr<L> {
     }
 }
 
+/// All of a list or-ed together, `None` of an empty one. A long list becomes a tree: expressions are walked by recursion, and a
+/// chain as long as a kernel has outputs takes all of the stack.
+pub fn or_all<L: Leaf>(list: impl IntoIterator<Item = Expr<L>>) -> Option<Expr<L>> {
+    const CHAIN: usize = 64;
+    let mut list: Vec<Expr<L>> = list.into_iter().collect();
+    let chain = |few: &[Expr<L>]| few.iter().cloned().reduce(|a, b| a | b);
+    while list.len() > CHAIN {
+        list = list.chunks(CHAIN).filter_map(chain).collect();
+    }
+    chain(&list)
+}
+
 fn same<L: Leaf>(a: &Expr<L>, b: &Expr<L>) {
     assert!(a.width() == b.width(), "{} and {} bits meet: {a:?} and {b:?}", a.width(), b.width());
 }

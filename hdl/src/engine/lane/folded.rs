@@ -12,7 +12,7 @@ use crate::rtl::delay;
 use crate::rtl::expr::Test;
 use crate::rtl::fold::{Fold, SharedSum};
 use crate::rtl::netlist::{Module, Netlist};
-use crate::rtl::{Value, cat, net};
+use crate::rtl::{Value, cat, net, or_all};
 use crate::{Format, Reduce};
 
 /// The most windows that what travels with a pair has registers for.
@@ -181,7 +181,7 @@ impl Shared<'_> {
         let own = held.take.mux(&value, &Value::zeros(value.width()));
         let own = lane.wire(self.name("value_now"), own);
         let term = if low < width { own.low(low) } else { own.extend(width, self.format.is_signed()) };
-        let used = self.sum.uses.iter().map(|u| slots.bit(u.1)).reduce(|a, b| a | b).expect("a sum has a use");
+        let used = or_all(self.sum.uses.iter().map(|u| slots.bit(u.1))).expect("a sum has a use");
         let moves = lane.wire(self.name("moves"), used);
         let ring = self.ring(lane, "low", low);
         let old = held.first.mux(&Value::zeros(low), ring.last().expect("a ring has a register"));

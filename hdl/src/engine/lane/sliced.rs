@@ -15,7 +15,7 @@ use crate::engine::slices::{SLICE, Slices};
 use crate::rtl::fold::{Fold, SLOTS};
 use crate::rtl::memory::Ram;
 use crate::rtl::netlist::{Module, Netlist};
-use crate::rtl::{Value, cat, net};
+use crate::rtl::{Value, cat, net, or_all};
 
 /// Clocks from the last slot of a pair's window until its result can be read.
 const BEHIND: u32 = 3;
@@ -152,10 +152,10 @@ fn finish(
     } else {
         let adder = lane.reg("asked_adder", at.bits(word_bits, at.width() - word_bits));
         let of = |(k, word): (usize, &Value)| adder.is_number(k as i128).repeat(word.width()) & word;
-        read.iter().enumerate().map(of).reduce(|a, b| a | b).expect("there is an adder")
+        or_all(read.iter().enumerate().map(of)).expect("there is an adder")
     };
     lane.comment("The word at `r_at`, from `r_done` on.");
-    let wrap = lane.wire("wrap", wraps.into_iter().reduce(|a, b| a | b).expect("there is an adder"));
+    let wrap = lane.wire("wrap", or_all(wraps).expect("there is an adder"));
     lane.assign("r_data", word);
     lane.assign("r_flags", cat([wrap, raised]));
     let done = lane.reg("last_3", beside.done);
@@ -180,7 +180,7 @@ impl Adder<'_> {
         let ii = all.width();
         // Slots come round: so a later clock is a later slot.
         let slots: Vec<u32> = slots.iter().map(|s| (s + late) % ii).collect();
-        let any = slots.iter().map(|s| all.bit(*s)).reduce(|a, b| a | b);
+        let any = or_all(slots.iter().map(|s| all.bit(*s)));
         lane.wire(self.name(what), any.unwrap_or_else(|| Value::flag(false)))
     }
 
