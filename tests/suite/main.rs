@@ -28,6 +28,7 @@ mod new;
 mod outputs;
 mod overwriting;
 mod own;
+mod packages;
 mod parts;
 mod predict;
 mod proofs;

@@ -96,7 +96,8 @@ type Start = unsafe extern "C" fn(u32, u32, *const c_void, *const u32);
 pub fn is_there() -> bool {
     let found = ["g++", "c++", "clang++"].iter().any(|name| Command::new(name).arg("--version").output().is_ok());
     if !found {
-        testkit::missing("a C++ compiler");
+        assert!(std::env::var_os("REQUIRE_TOOLS").is_none_or(|v| v != "1"), "a C++ compiler not found");
+        eprintln!("skipped: a C++ compiler not found");
     }
     found
 }
