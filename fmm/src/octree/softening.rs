@@ -51,14 +51,17 @@ pub fn other(options: &FmmOptions, eps: f64, levels: usize) -> Option<FmmOptions
 }
 
 /// The same problem in the expansion of softened 1/r and at an opening angle: by an order that is as near to its kernel as the given one is
-/// to 1/r, if there is one.
+/// to 1/r, if there is one, and one more. Softening takes away the steep gradients of close pairs, beside which errors of the far field
+/// are small.
 pub fn softened(options: &FmmOptions, theta: f64) -> Option<FmmOptions> {
     let softened = FmmOptions { basis: Basis::Softened, theta, ..options.clone() };
+    let (most, wanted) = (softened.max_order(), usual(options));
     if options.basis == Basis::Solid && theta == options.theta {
-        return Some(softened);
+        return Some(FmmOptions { order: most.min(options.order + 1), ..softened });
     }
     let of = |order: usize| FmmOptions { order, lower_beyond: None, ..softened.clone() };
-    (1..=softened.max_order()).map(of).find(|softened| usual(softened) <= usual(options))
+    let order = (1..=most).find(|order| usual(&of(*order)) <= wanted)?;
+    Some(of(most.min(order + 1)))
 }
 
 /// The highest order, of those that may be asked for, that softened 1/r is expanded as nearly as.

@@ -106,7 +106,9 @@ fn clusters_units_softening_and_smaller_angles_keep_their_accuracy() {
             let periodic = Some(Periodic { length, axes });
             let options =
                 FmmOptions { order: 3, theta, eps: eps * length, leaf: 10, periodic, ..FmmOptions::default() };
-            check_errors(&p, &options, (&p2p, Some(&m2l)), &format!("{dist:?} {theta} {axes:?}"));
+            // Softening that matters far away is not in a kernel of M2L.
+            let far = Some(&m2l).filter(|_| eps < 1e-2);
+            check_errors(&p, &options, (&p2p, far), &format!("{dist:?} {theta} {axes:?}"));
         }
     }
 }

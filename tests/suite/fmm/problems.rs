@@ -148,7 +148,8 @@ fn check_softened(rows: &[Softened]) {
             let (soft, order) = error(&format!("{words} --dist {dist} --eps {eps:e}"));
             println!("{words} {dist} {eps}: {plain:.2e} {soft:.2e} {order:?}");
             // The highest orders have direct sums in place of an expansion that is as near.
-            let is_known = dist.starts_with("uniform") || words.contains("order 30");
+            // At 1e-3 it depends on the order whether it matters.
+            let is_known = dist.starts_with("uniform") && *eps != 1e-3 || words.contains("order 30");
             let is_softened = !is_known || order.is_some() == (*eps > 2e-4 && !words.contains("order 30"));
             assert!(soft < 4.0 * plain + 1e-13 && is_softened, "{words} {dist} {eps}: {soft} {plain}");
         }
