@@ -132,7 +132,7 @@ fn the_figure_of_crates_is_that_of_the_workspace() {
     let own: Vec<String> = packages.iter().map(name).collect();
     let needs = |package: &serde_json::Value| -> Vec<String> {
         let all = package["dependencies"].as_array().expect("a list").iter();
-        let normal = all.filter(|d| d["kind"].is_null() && !d["optional"].as_bool().unwrap_or(false)).map(name);
+        let normal = all.filter(|d| d["kind"].is_null()).map(name);
         normal.filter(|name| own.contains(name)).collect()
     };
     let mut rest: Vec<&serde_json::Value> = packages.iter().filter(|p| name(p) != "pairforge-testkit").collect();
