@@ -48,6 +48,7 @@ pub struct Options {
 /// The executor of M2L where kernels run P2P.
 #[cfg(feature = "kernels")]
 #[derive(Clone, Default)]
+#[allow(clippy::large_enum_variant, reason = "a program has few of them")]
 pub enum M2l {
     /// Native code on the CPU and on GPUs; on pipelines the generated kernel of the order.
     #[default]
