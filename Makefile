@@ -29,6 +29,7 @@ figures: build tools
 lint:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 pages:
 	BLESS=$(if $(CHECK),0,1) cargo test --locked -p pairforge --bin pairforge reference

@@ -1,14 +1,14 @@
 //! Building blocks of the hardware: formats, operators, circuits, engines and boards.
 //!
-//! This crate knows nothing of a language. It holds the number [`format`]s, the sticky [`flags`], the
+//! This crate knows nothing of a language. It holds the number [formats](Format), the sticky [`Flags`], the
 //! library of [`op`]erators (one file each), the [`circuit`] builder that an operator describes itself
-//! with and that pipelines it to a clock, the [`netlist`] that circuits become and its Verilog text, and
+//! with and that pipelines it to a clock, the [`netlist`](rtl::netlist) that circuits become and its Verilog text, and
 //! the [`engine`] that feeds pipelines from a stream.
 //!
 //! Data flows through it like this: an [`op::Operator`] plus an [`op::Inst`] (the formats and attributes
 //! of one use) gives bits (the specification), real-arithmetic semantics, a C expression, and a
-//! [`circuit::Circuit`]; [`circuit::pipeline`] cuts the circuit into stages for a [`target::Clock`] and
-//! gives a [`netlist::Module`] whose latency is a number that everything above relies on.
+//! [`circuit::Circuit`]; [`circuit::pipeline`] cuts the circuit into stages for a [`Clock`](circuit::target::Clock) and
+//! gives a [`Module`](rtl::netlist::Module) whose latency is a number that everything above relies on.
 //!
 //! The central type is [`op::Operator`]: everything the system knows of an operator stands in its file.
 

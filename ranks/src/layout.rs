@@ -74,7 +74,7 @@ pub struct Known<'a> {
 }
 
 impl Local {
-    /// Numbers everything by what is here; copies have no coordinates yet, see [`Local::sources`].
+    /// Numbers everything by what is here; copies have no coordinates yet, see `Local::sources`.
     pub fn new(essential: &mut Essential, lists: Lists, copies: &[Stretch], own: Range<u32>, known: &Known) -> Local {
         let layout = Layout::new(own, copies);
         let (mut cells, mut lists) = (std::mem::take(&mut essential.cells), lists);

@@ -3,7 +3,7 @@
 //! [`reference`](mod@reference) evaluates a graph pair by pair through each operator's `bits`: the reference interpreter.
 //! [`emulator`] does the same for blocks of pairs in vector code, and [`emulator::engine`] is an engine made of it that
 //! speaks the wire format. The Verilog runs through [`verilator`], which compiles it to a shared library kept in the
-//! [`cache`]: single modules against vectors in [`bench`], whole engines clock by clock in [`cycle`], boards at their pins in
+//! [`cache`]: single modules against vectors in [`mod@bench`], whole engines clock by clock in [`cycle`], boards at their pins in
 //! [`board`]. [`wave`] draws how an engine begins. [`process`] lets programs end with this one.
 
 pub mod bench;

@@ -5,7 +5,7 @@
 //! leaves other problems to the caller ([`Outcome::Unfit`]). Lengths and charges are those of a tree's [`BoxMap`] and charges.
 //!
 //! Every sum of floats has one order, so that a run gives the same bits each time, on any number of GPUs. Some of the GPUs may be
-//! those of other processes ([`others`]).
+//! those of other processes ([`communicator`]).
 
 mod ask;
 pub mod communicator;

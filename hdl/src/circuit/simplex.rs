@@ -1,10 +1,10 @@
-//! Differences at least cost: minimise a weighted sum of integers x under constraints x[to] - x[from] >= length.
+//! Differences at least cost: minimise a weighted sum of integers x under constraints `x[to] - x[from] >= length`.
 //!
 //! The dual is a flow of most length through the constraints, in which each node sends what its weight lacks. It is solved by the
 //! network simplex method over strongly feasible trees (Ahuja, Magnanti & Orlin, Network Flows, chapter 11), whose
-//! tree potentials are the x. Node 0 is the ground, x[0] = 0, and the root of the tree.
+//! tree potentials are the x. Node 0 is the ground, `x[0] = 0`, and the root of the tree.
 
-/// A constraint x[to] - x[from] >= length.
+/// A constraint `x[to] - x[from] >= length`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arc {
     pub from: usize,
@@ -43,7 +43,7 @@ impl Problem {
         self.weight.len() - 1
     }
 
-    /// Demands x[to] - x[from] >= length.
+    /// Demands `x[to] - x[from] >= length`.
     pub fn constrain(&mut self, from: usize, to: usize, length: i64) {
         self.arcs.push(Arc { from, to, length });
     }

@@ -1,7 +1,7 @@
 //! Exact numbers (rationals of any length) and their way into and out of formats: literals, CSV fields (RULES L2, N8).
 //!
 //! [`to_bits`] rounds an exact number once; [`parse`] does the same from text without making the number where it can;
-//! [`print`] writes the text that reads back; [`check_raw`] takes patterns from outside.
+//! [`print()`] writes the text that reads back; [`check_raw`] takes patterns from outside.
 
 mod decimal;
 mod log;

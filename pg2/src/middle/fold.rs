@@ -4,7 +4,7 @@
 //! in each clock. In clock t a unit serves the uses whose cycle is t modulo K, its slot, so it is used at most once a slot, and
 //! ceil(uses / K) units are enough. A pipeline has no loops, so any order of placing finds slots for all; which slots and which
 //! units decides about registers and multiplexers ([`place`], [`bind`], [`anneal`]). An operator that is smaller than its multiplexers would
-//! be is not shared ([`kinds`]). Where readers find a value that waits is in [`reads`]: in registers, or, where these would be very
+//! be is not shared (`kinds`). Where readers find a value that waits is in [`reads`]: in registers, or, where these would be very
 //! many, in memories behind the units ([`stores`]).
 
 mod anneal;

@@ -14,7 +14,7 @@ pub struct P2p {
     pub i: Feeds,
     pub j: Feeds,
     pub params: Feeds,
-    /// The outputs that are the columns of [`super::Sums`].
+    /// The outputs that are the columns of [`fmm::plane::Sums`].
     pub outputs: Vec<Output>,
     /// Coordinates of the kernel in a box of edge 1.
     pub length: f64,
@@ -129,7 +129,7 @@ impl P2p {
     }
 }
 
-/// The columns of [`super::Sums`] for one pair with lengths in boxes, but the argument of a logarithm in the kernel's units.
+/// The columns of [`fmm::plane::Sums`] for one pair with lengths in boxes, but the argument of a logarithm in the kernel's units.
 fn right(kernel: Kernel, length: f64, [x, y]: [f64; 2], [re, im]: [f64; 2]) -> [f64; 3] {
     let square = x * x + y * y;
     match kernel {

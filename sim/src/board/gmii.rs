@@ -77,7 +77,7 @@ pub struct GmiiSim {
 }
 
 impl GmiiSim {
-    /// Builds the design with that top (see [`hdl::board::gigabit::around`]), the core's text included, or finds it in the cache,
+    /// Builds the design with that top (see `hdl::board::gigabit`), the core's text included, or finds it in the cache,
     /// and resets it. `clock_hz` is the engine's clock.
     pub fn build(verilog: &str, top: &str, clock_hz: f64, cache: &Cache) -> Result<GmiiSim, SimError> {
         let source = Source::of_design(PREFIX, (top, verilog));
