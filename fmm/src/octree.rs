@@ -67,7 +67,7 @@ pub struct Plan {
     counted: Option<Vec<bool>>,
 }
 
-/// A part of a larger problem.
+/// A part of a larger problem, or all of it.
 pub struct OfPart {
     pub tree: Tree,
     pub lists: Lists,
@@ -77,8 +77,8 @@ pub struct OfPart {
     pub kernel: Option<Arc<dyn Function>>,
     pub pairs: Pairs,
     pub streamed_m2l: u64,
-    /// For each cell whether this part counts what is done for it: each cell of the whole is counted by one part.
-    pub counted: Vec<bool>,
+    /// For each cell whether this part counts what is done for it: each cell of the whole is counted by one part. Absent where this is all.
+    pub counted: Option<Vec<bool>>,
 }
 
 /// Operators that are made when they are first asked for.
@@ -143,28 +143,14 @@ impl Plan {
         let kernel = expanded(p2p, options, &tree.map, tree.levels.len())?;
         let mut place = vec![0; tree.targets().len()];
         tree.targets().order.iter().enumerate().for_each(|(k, o)| place[*o as usize] = k as u32);
-        let mut plan = Plan {
-            options: options.clone(),
-            asked,
-            tree,
-            lists,
-            near2,
-            pairs: Pairs::default(),
-            streamed_m2l: 0,
-            place,
-            kernel,
-            operators: Default::default(),
-            lattice: OnceLock::new(),
-            seconds: 0.0,
-            id: next_id(),
-            counted: None,
-        };
+        let part = OfPart { tree, lists, place, kernel, pairs: Pairs::default(), streamed_m2l: 0, counted: None };
+        let mut plan = Plan { asked, ..Plan::of_part(options, part) };
         (plan.pairs, plan.streamed_m2l) = plan.count();
         plan.seconds = start.elapsed().as_secs_f64();
         Ok(plan)
     }
 
-    /// The plan of a part of a larger problem.
+    /// The plan of a part of a larger problem, or of all of it, with what was computed for it elsewhere.
     pub fn of_part(options: &FmmOptions, part: OfPart) -> Plan {
         let OfPart { tree, lists, place, kernel, pairs, streamed_m2l, counted } = part;
         Plan {
@@ -181,7 +167,7 @@ impl Plan {
             lattice: OnceLock::new(),
             seconds: 0.0,
             id: next_id(),
-            counted: Some(counted),
+            counted,
         }
     }
 

@@ -32,7 +32,7 @@ pub struct Gpu {
     units: P2p,
     bound: Option<(Key, Bound)>,
     whole: Option<all_stages::Ready>,
-    /// How they and the GPUs of other processes read each other's memory.
+    /// Links by which they and the GPUs of other processes read each other's memory.
     links: RefCell<Links<Device>>,
 }
 
@@ -42,7 +42,7 @@ pub struct Share {
     /// The number of this one, and of all that share.
     pub turn: usize,
     pub of: usize,
-    /// How many GPUs they share, the first ones; if it is not given, each takes one, in turn.
+    /// The number of GPUs that they share, the first ones; if it is not given, each takes one, in turn.
     pub devices: Option<usize>,
 }
 
@@ -174,7 +174,7 @@ impl Gpu {
         })
     }
 
-    /// How many GPUs there are, and whether all can copy from each other without the host.
+    /// The number of GPUs, and whether all can copy from each other without the host.
     pub fn devices(&self) -> usize {
         self.devices.len()
     }

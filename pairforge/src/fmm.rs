@@ -52,6 +52,7 @@ pub use options::{M2l, Translations};
 
 use crate::Error;
 use fmm::octree::{self, FmmOptions};
+use fmm::parallel::on_a_thread;
 #[cfg(not(feature = "kernels"))]
 use native::Solver;
 #[cfg(feature = "kernels")]
@@ -157,24 +158,24 @@ impl<'a> Plan<'a> {
         Ok(found.fields.remove(0))
     }
 
-    /// The same into columns of the caller's.
+    /// The same into columns of the caller's. Runs on the CPU write there directly, from the second one on.
     pub fn run_into(&self, charges: &[f64], out: &mut Outputs) -> Result<(), Error> {
+        if let Some(plan) = self.known()?.filter(|_| self.fmm.0.is_on_cpu) {
+            let out = std::slice::from_mut(out);
+            return on_a_thread(|| Ok(plan.run(&[charges.into()], &mut [], out, &mut |_, _, _| {}).map(drop)?));
+        }
         let field = self.run(charges)?;
         let n = field.potential.len();
         let rooms = [&out.potential[..], &*out.gradient[0], &*out.gradient[1], &*out.gradient[2]];
         if let Some(room) = rooms.iter().map(|column| column.len()).find(|room| *room != n) {
-            return Err(Error::Options(format!(
-                "there is room for {room} results of {n} targets; give columns of {n}"
-            )));
+            return Err(Error::Input(format!("there is room for {room} results of {n} particles")));
         }
         out.potential.copy_from_slice(&field.potential);
-        for (a, column) in out.gradient.iter_mut().enumerate() {
-            match &field.gradient {
-                Some(gradient) => column.copy_from_slice(&gradient[a]),
-                None => column.fill(0.0),
-            }
+        let zeros = [(); 3].map(|()| Vec::new());
+        for (column, gradient) in out.gradient.iter_mut().zip(field.gradient.as_ref().unwrap_or(&zeros)) {
+            if gradient.is_empty() { column.fill(0.0) } else { column.copy_from_slice(gradient) }
         }
-        if let (Some(out), Some(hessian)) = (&mut out.hessian, &field.hessian) {
+        if let Some((out, hessian)) = out.hessian.as_mut().zip(field.hessian.as_ref()) {
             out.iter_mut().zip(hessian).for_each(|(out, of)| out.copy_from_slice(of));
         }
         Ok(())
@@ -182,7 +183,7 @@ impl<'a> Plan<'a> {
 
     /// The fields of several sets of charges or dipole moments, with the report of the run.
     pub fn run_all(&self, sets: &[Sources]) -> Result<Solutions, Error> {
-        self.run_with(sets, &mut |_, _, _| {})
+        on_a_thread(|| self.run_with(sets, &mut |_, _, _| {}))
     }
 
     /// The same; `progress` is given the name of a stage, and how much of how many steps of it is done, or zeros.

@@ -144,7 +144,7 @@ impl Manifest {
     }
 }
 
-/// How often each operator is used in one pipeline.
+/// The number of uses of each operator in one pipeline.
 fn operators(built: &Built) -> Vec<OperatorEntry> {
     let mut counts = std::collections::BTreeMap::new();
     for node in &built.graph.nodes {

@@ -132,7 +132,7 @@ fn plan(slice: &Slice, prepared: &mut Prepared, me: usize) -> Result<Plan, FmmEr
     let (tree, lists, place) =
         (std::mem::take(&mut local.tree), std::mem::take(&mut local.lists), std::mem::take(&mut local.place));
     let (pairs, streamed_m2l) = (*pairs, *streamed_m2l);
-    Ok(Plan::of_part(slice.options, OfPart { tree, lists, place, kernel, pairs, streamed_m2l, counted }))
+    Ok(Plan::of_part(slice.options, OfPart { tree, lists, place, kernel, pairs, streamed_m2l, counted: Some(counted) }))
 }
 
 /// Runs all stages.

@@ -3,7 +3,6 @@
 mod costs;
 pub(super) mod engine;
 pub(super) mod files;
-pub(super) mod kernels;
 pub(super) mod page;
 mod periodic;
 pub(super) mod predict;
@@ -21,6 +20,7 @@ use clap::ValueEnum;
 use engine::EngineArgs;
 use fmm::data::random::{Charge, Distribution};
 use fmm::octree::{FmmError, FmmOptions};
+use fmm::parallel::on_a_thread;
 use pairforge::backends::{self, BACKENDS, FMM_DEFAULT};
 use pairforge::fmm::costs::LEAF;
 use pairforge::fmm::route::{self, Route};
@@ -347,12 +347,6 @@ pub(super) fn start_threads(threads: usize) -> Result<(), Failure> {
     // The only pool is the global one; it can be sized once, before its first use.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     pool.build_global().map_err(|e| Failure::Tool(format!("threads cannot be started: {e}")))
-}
-
-/// Runs `f` on one of the threads that work is shared out to. On any other thread each loop would be handed over and waited for, and
-/// a thread that has waited starts late: small problems took up to a fifth longer so.
-fn on_a_thread<R: Send>(f: impl FnOnce() -> R + Send) -> R {
-    rayon::join(f, || ()).0
 }
 
 /// About how many pairs there will be, before any particle is read or drawn.

@@ -115,7 +115,7 @@ pub struct Chebyshev<T> {
     kept: Option<Arc<Kept>>,
 }
 
-/// What is expanded on a level.
+/// The function that is expanded on a level.
 struct OfLevel<T> {
     kernel: Arc<dyn Function>,
     order: Arc<OfOrder>,
@@ -125,10 +125,10 @@ struct OfLevel<T> {
     pairs: OnceLock<HashMap<[i64; 3], Vec<T>>>,
 }
 
-/// How far a level's kernel is expanded: up to the order of the expansion, or to a lower one, whose terms are the first.
+/// The extent of a level's expansion: up to the order of the expansion, or to a lower one, whose terms are the first.
 struct OfOrder {
     order: usize,
-    /// How coefficients are made.
+    /// The way in which coefficients are made.
     series: Series,
     nodes: Nodes,
 }
@@ -196,7 +196,7 @@ impl<T: Vectors> Chebyshev<T> {
         &*self.level(level).kernel
     }
 
-    /// What a potential of 1 in the expansion's units is in boxes.
+    /// A potential of 1 in the expansion's units, in boxes.
     fn unit(&self, level: u32) -> f64 {
         if self.units == Units::Cell { 2f64.powi(level as i32) } else { 1.0 }
     }

@@ -1,4 +1,4 @@
-//! How many instructions the GPU issues a second, measured: what a kernel's speed is judged by.
+//! Instructions that the GPU issues a second, measured: a kernel's speed is judged by them.
 
 use super::CudaError;
 use super::device::{Device, failed};

@@ -39,7 +39,7 @@ pub fn found() -> Result<String, CudaError> {
     context.name().map_err(|e| failed("the GPU cannot be asked for its name", e))
 }
 
-/// How many GPUs there are; none without a driver.
+/// The number of GPUs; 0 without a driver.
 pub fn count() -> usize {
     context(0)
         .and_then(|_| CudaContext::device_count().map_err(|e| failed("the GPUs cannot be counted", e)))

@@ -7,7 +7,6 @@ mod tables;
 
 use super::engine::EngineArgs;
 use super::files::{self, particles};
-use super::kernels::{Kernels, generated};
 use super::{Args, LEAF, failure, options_of_kernels};
 use crate::cmd::lanes::{Share, each};
 use crate::failure::Failure;
@@ -21,6 +20,7 @@ use hdl::board::{BOARDS, Board, board, gigabit};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Config, usual};
 use hdl::serial::kernel_hash;
+use pairforge::fmm::kernels::{Kernels, generated};
 use pg2::graph::Graph;
 use pipelines::driver::StreamBackend;
 use pipelines::job::Backend;
@@ -325,7 +325,7 @@ fn m2l(args: &Args, board: &Board, p2p: &Graph) -> Result<Option<Graph>, Failure
         (None, None) => {
             let several = args.engine.lanes.pipelines.len() > 1 || args.engine.fold.ii.len() > 1;
             let is_there = several || fills(&args.predict, &args.engine, board);
-            is_there.then(|| generated(options_of_kernels(args).order)).transpose()
+            is_there.then(|| Ok::<Graph, Failure>(generated(options_of_kernels(args).order)?)).transpose()
         }
     }
 }

@@ -1,6 +1,5 @@
 //! `pairforge fmm` on many ranks: processes of MPI, or threads of this one.
 
-use super::kernels::Kernels;
 use super::same::Content;
 use super::{Args, Chosen, costs, expected_pairs, failure, files, predict, same};
 use crate::failure::Failure;
@@ -16,6 +15,7 @@ use fmm::octree::{FmmError, FmmOptions};
 use gpu::octree::{Gpu, Share};
 use pairforge::backends::BackendOptions;
 use pairforge::fmm::costs::Known;
+use pairforge::fmm::kernels::Kernels;
 use pairforge::fmm::route::Route;
 use pairforge::fmm::{Options, Problem, task, whole};
 use pg2::graph::Graph;

@@ -2,13 +2,13 @@
 
 use super::super::fmm::failure;
 use super::super::fmm::files::save;
-use super::super::fmm::kernels::Kernels;
 use super::super::fmm::predict::{Asked, Machine, Ran, Wanted, fill};
 use super::{Args, files, sets};
 use crate::failure::Failure;
 use fmm::octree::FmmError;
 use fmm::plane::stats::Stats;
 use fmm::plane::{Geometry, Options, Plan, Solution, Strengths};
+use pairforge::fmm::kernels::Kernels;
 use pg2::graph::Graph;
 use pipelines::plane::offload::Pipelines;
 use std::sync::PoisonError;

@@ -24,7 +24,7 @@ struct Column {
     term: u32,
     /// Its degree in x.
     x: u32,
-    /// What it adds to the place of a pair along y and of one along z.
+    /// The increments of the place of a pair along y and of one along z.
     yz: u32,
 }
 

@@ -110,7 +110,7 @@ pub struct Spectrum<'a> {
 }
 
 impl Spectrum<'_> {
-    /// How many combinations are needed, if what is left out of the sum of squares is at most `most`; at least one.
+    /// The number of combinations that leave at most `most` out of the sum of squares; at least one.
     pub fn needed(&self, most: f64) -> usize {
         let value = |(c, k): (usize, usize)| self.all[c][k].value;
         // Below this, eigenvalues are rounding.
@@ -134,7 +134,7 @@ impl Spectrum<'_> {
     }
 }
 
-/// How many combinations blocks keep.
+/// The number of combinations that blocks keep.
 pub fn rank(blocks: &[Block]) -> usize {
     blocks.iter().map(|b| b.kept.len()).sum()
 }

@@ -18,7 +18,7 @@ struct All {
     bytes: usize,
 }
 
-/// What a table follows from.
+/// The parameters that a table follows from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Key {
     pub level: u32,

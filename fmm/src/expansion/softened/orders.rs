@@ -21,7 +21,7 @@ pub fn most(near2: u64) -> usize {
     (1..=MOST).rev().find(fits).unwrap_or(1)
 }
 
-/// What the polynomials may leave beside the error of the harmonics, in parts of it. Where all charges have one sign, harmonics leave
+/// The error that polynomials may leave, in parts of that of the harmonics. Where all charges have one sign, harmonics leave
 /// much less than the errors below, and polynomials do not: in a Plummer sphere they are even at about this.
 const SHARE: f64 = 0.1;
 

@@ -54,7 +54,7 @@ pub(super) enum Limit {
     Order,
     /// Higher orders do not come closer to a kernel of one's own.
     Function,
-    /// What softening changes is not expanded as nearly.
+    /// The change by softening is not expanded as nearly.
     Softening,
 }
 

@@ -120,7 +120,7 @@ pub fn of<N: Raw>(bytes: &[u8]) -> Vec<N> {
 pub struct Team<'a, C: GpuDevice> {
     pub devices: &'a [C],
     pub others: &'a dyn Communicator,
-    /// How GPUs of processes read each other's memory, where they do.
+    /// Links by which GPUs of processes read each other's memory, where they do.
     pub(super) links: Option<&'a RefCell<Links<C>>>,
     /// Seconds in which this process's GPUs waited for exchanges with other ones.
     travelled: Cell<f64>,
@@ -146,7 +146,7 @@ impl<'a, C: GpuDevice> Team<'a, C> {
         Team { others, links: Some(links), ..Team::alone(devices) }
     }
 
-    /// How many GPUs there are in all processes.
+    /// The number of GPUs in all processes.
     pub fn all(&self) -> usize {
         self.devices.len() * self.others.count()
     }

@@ -29,7 +29,7 @@ const REGISTERS: usize = 64 << 10;
 const CELLS: usize = 64;
 const GROUPS: usize = 16;
 
-/// How the work is divided. Measured on an H200; see docs/results/gpu.md.
+/// The division of the work. Measured on an H200; see docs/results/gpu.md.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     pub terms: usize,

@@ -78,7 +78,7 @@ pub struct Metered<'a> {
     known: RefCell<HashMap<[u64; 2], Known>>,
 }
 
-/// What is known of a function on an interval.
+/// Properties of a function on an interval.
 #[derive(Clone, Copy)]
 struct Known {
     c: [Interval; MAX_ORDER + 1],
@@ -184,7 +184,7 @@ pub enum Part {
     Call(Call),
 }
 
-/// What a part takes: for a value; for coefficients whatever their number; for each of them; and for each product of two of them.
+/// The work of a part: for a value; for coefficients whatever their number; for each of them; and for each product of two of them.
 type Weight = (u64, u64, u64, u64);
 
 impl Work {

@@ -21,7 +21,7 @@ pub const TILE: &str = include_str!("../../../templates/tile.cuh");
 /// The kernel of [`module`].
 pub const NAME: &str = "p2p";
 
-/// How the work is divided. Measured on an H200; see docs/results/gpu.md.
+/// The division of the work. Measured on an H200; see docs/results/gpu.md.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     /// Threads of a block, and targets of a thread.

@@ -43,7 +43,7 @@ pub struct Cases {
     /// The same for runs whose time grows beyond all others: of Figs. 6 to 9, and of direct summation.
     pub longest: usize,
     pub direct: usize,
-    /// How many levels above the finest one the fewer of Fig. 5 end. A GPU is full with many boxes alone.
+    /// The number of levels above the finest one at which the fewer of Fig. 5 end. A GPU is full with many boxes alone.
     pub above: usize,
 }
 

@@ -1,6 +1,5 @@
 //! The bitstream of a folder that `synth` has written: its engines, its clock and its link.
 
-use super::super::kernels::generated;
 use super::{Machine, Wanted, hashed};
 use crate::failure::Failure;
 use crate::{input, output, source};
@@ -9,6 +8,7 @@ use fmm::octree::FmmOptions;
 use fmm::shown::shown;
 use hdl::board::Board;
 use hdl::engine::Config;
+use pairforge::fmm::kernels::generated;
 use pg2::graph::Graph;
 use pg2::kernels;
 use pipelines::octree::offload;

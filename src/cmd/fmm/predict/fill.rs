@@ -1,12 +1,12 @@
 //! Engines for P2P and M2L that fill the device of a board on the network, where nobody says how many lanes there are.
 
-use super::super::kernels::Kernels;
 use crate::cmd::folding::{self, NETWORK, over, sum};
 use crate::cmd::lanes::Share;
 use crate::progress::Steps;
 use hdl::board::Board;
 use hdl::circuit::target::Clock;
 use hdl::engine::{Config, usual_groups};
+use pairforge::fmm::kernels::Kernels;
 use pg2::backend::build::{Built, build_folded};
 use pg2::graph::Graph;
 use pg2::report::area::{Area, lane};
@@ -100,9 +100,9 @@ pub fn fill(board: &Board, clock: Clock, kernels: &Kernels, around: &Around, wor
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cmd::fmm::kernels::generated;
     use hdl::board::board;
     use hdl::circuit::target::target;
+    use pairforge::fmm::kernels::generated;
 
     /// Lanes of `p2p`, interval of M2L of order 4 and clock on a Colorlight i9 with Ethernet; cells with those of carry chains and of
     /// memory in tables, multipliers and block memories, as the whole design was mapped for delay and packed; for least area, as `synth`

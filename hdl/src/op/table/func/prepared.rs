@@ -329,7 +329,7 @@ mod tests {
         }
     }
 
-    /// What one search has found of a function is there for the next one, and the work is the same for both.
+    /// The findings of one search of a function are there for the next one, and the work is the same for both.
     #[test]
     fn the_work_of_a_search_does_not_depend_on_those_before() {
         let formats: [Format; 2] = ["float18.9", "float25.16"].map(|format| format.parse().unwrap());
