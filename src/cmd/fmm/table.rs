@@ -43,8 +43,17 @@ fn again(s: &Stats) -> String {
 
 /// The order, and that of cells farther away.
 fn order(s: &Stats) -> String {
-    let lower = |d| format!(" ({} beyond d.d = {d})", s.order.saturating_sub(1).max(1));
-    s.order.to_string() + &s.lower_beyond.map_or(String::new(), lower)
+    match s.softened {
+        // The steps are those of the softened far field's order.
+        Some(_) => s.order.to_string(),
+        None => with_lower(s, s.order),
+    }
+}
+
+/// An order with the one below that M2L takes between far cells, if it does.
+fn with_lower(s: &Stats, order: usize) -> String {
+    let lower = |d| format!(" ({} beyond d.d = {d})", order.saturating_sub(1).max(1));
+    order.to_string() + &s.lower_beyond.map_or(String::new(), lower)
 }
 
 /// The table as text.
@@ -120,6 +129,7 @@ fn notes(s: &Stats) -> Vec<String> {
         out.push(format!("leaf size by the costs of the stages ({by}){root}"));
     }
     if let Some(order) = s.softened {
+        let order = with_lower(s, order);
         out.push(format!("the far field is softened too: its expansion is that of softened 1/r, of order {order}"));
     }
     out

@@ -234,4 +234,7 @@ fn whatever_is_computed_is_softened() {
     assert!(ended.err.contains("take --m2l native"), "{}", ended.err);
     run(&p, "--n 500 --leaf 20 --eps 1e-5 --m2l m2l_paper --order 2 --backend emulator");
     assert!(run(&p, "--n 500 --leaf 20 --eps 0.1 --backend cpu").out.contains("the far field is softened too"));
+    // The step below an order is that of the order that the far field has.
+    let out = run(&p, "--n 500 --leaf 20 --eps 0.1 --order 6 --expansion solid --lower-beyond 9").out;
+    assert!(out.contains("order 6, theta") && out.contains("of order 7 (6 beyond d.d = 9)"), "{out}");
 }
