@@ -2,12 +2,12 @@
 //!
 //! In three dimensions an FMM goes through it like this: [`data::particles::Particles`] become a [`tree::Tree`] with
 //! [`tree::lists::Lists`] in [`octree::Plan::new`]; [`octree::Plan::run`] then reads as the algorithm does in the papers. Operators of the
-//! far field are those of an [expansion](expansion::Expansion). Stages run on an [executor](octree::executor::Executor): a GPU, pipelines,
-//! or the CPU, where P2P is [`direct::p2p`]. [`direct::summation`] is the reference that [`direct::error`] measures against. [`plane`] is
-//! the method in two dimensions.
+//! far field are those of an [expansion](expansion::Expansion). [`plane`] is the method in two dimensions. One driver has the stages of
+//! both ([`stages`]): each runs on an [executor](stages::Executor), such as a GPU or pipelines, or on the CPU, where P2P is [`direct::p2p`].
+//! [`direct::summation`] is the reference that [`direct::error`] measures against.
 //!
-//! This crate knows neither Verilog nor CUDA nor MPI: those who do implement [`octree::executor::Executor`], [`octree::kernel::Kernel`]
-//! and [`octree::executor::Parts`].
+//! This crate knows neither Verilog nor CUDA nor MPI: those who do implement [`stages::Executor`], [`octree::kernel::Kernel`] and
+//! [`stages::Parts`].
 
 pub mod arith;
 pub mod data;
@@ -17,4 +17,5 @@ pub mod octree;
 pub mod parallel;
 pub mod plane;
 pub mod shown;
+pub mod stages;
 pub mod tree;

@@ -2,25 +2,22 @@
 //! the order of the papers, for one or several sets of charges.
 
 pub mod budget;
-mod cancel;
 pub mod executor;
 pub mod field;
 pub mod kernel;
 pub mod left_out;
 pub mod native;
 pub mod options;
-pub mod overlap;
 pub mod periodic;
 mod report;
-pub mod rounding;
 pub mod softening;
-pub mod stages;
 pub mod stats;
 pub mod tune;
 
-pub use cancel::Cancel;
-pub use options::{Coincident, FmmError, FmmOptions, MOST_PARTICLES, Precision};
+pub use crate::stages::{Cancel, Coincident, FmmError, rounding};
+pub use options::{FmmOptions, MOST_PARTICLES, Precision};
 
+use crate::arith::lanes::Real;
 use crate::arith::vector::Vectors;
 use crate::data::particles::Field;
 use crate::data::problem::{Geometry, Sources};
@@ -29,14 +26,14 @@ use crate::expansion::basis::Basis;
 use crate::expansion::chebyshev::images::Lattice;
 use crate::expansion::chebyshev::{Function, suits_f32};
 use crate::expansion::{self, Expansion, Far, lattice};
+use crate::stages::{Ran, Stages};
 use crate::tree::Tree;
 use crate::tree::boxmap::BoxMap;
 use crate::tree::charges::Charges;
 use crate::tree::lists::{self, ListOptions, Lists};
-use executor::{Executor, Progress, SinglePart, Stage, State, Work};
+use executor::{Coefficients, Executor, Expansions, Progress, SinglePart, Stage, State, Work};
 use kernel::Kernel;
 use rounding::Rounding;
-use stages::Stages;
 use stats::{Pairs, Seconds, Stats};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -228,7 +225,7 @@ impl Plan {
     pub fn run(
         &self,
         sources: &[Sources],
-        executors: &mut [&mut dyn Executor],
+        executors: &mut [&mut dyn Executor<Plan>],
         out: &mut [Outputs],
         progress: &mut Progress,
     ) -> Result<Stats, FmmError> {
@@ -240,20 +237,10 @@ impl Plan {
         let mut run = Stages { executors, parts: &SinglePart, seconds, progress };
         let mut states = self.states(&charges, out, run.is_native());
         let far: &[Stage] = if self.options.near_only { &[] } else { &Stage::FAR };
-        let (m2l, p2p, waited) = match run.has_two_sides(far) {
-            true => {
-                let mut near: Vec<State> = charges.iter().map(|charges| State::near(self, charges)).collect();
-                let (m2l, p2p, waited) = run.both_sides(far, &mut states, &mut near)?;
-                states.iter_mut().zip(&near).for_each(|(state, near)| state.add(near));
-                (m2l, p2p, Some(waited))
-            }
-            false => (run.far_field(far, &mut states)?, run.stage(Stage::P2p, &mut states)?, None),
-        };
-
+        let Ran { m2l, mut p2p, waited } = run.run(far, &mut states)?;
         states.iter_mut().for_each(periodic::add_background);
-        let mut p2p = p2p;
         for ((state, p2p), out) in states.iter().zip(&mut p2p).zip(out) {
-            p2p.rounding = Rounding::of(&p2p.rounded, state);
+            p2p.rounding = Rounding::of(&p2p.rounded, &state.sums.force);
             if self.options.near_only && p2p.left_out.is_none() && state.charges.dipoles.is_none() {
                 p2p.left_out = Some(left_out::of_coulomb(state));
             }
@@ -264,14 +251,14 @@ impl Plan {
         let name = executors.iter().find(|e| e.takes(Stage::P2p)).map(|e| e.name());
         let p2p = Work::sum(p2p);
         let rounding = p2p.rounding.assessed()?;
-        Ok(Stats { waited, rounding, ..self.stats(name, seconds, &p2p, &Work::sum(m2l)) })
+        Ok(Stats { seconds, waited, rounding, ..self.stats(name, &p2p, &Work::sum(m2l)) })
     }
 
     /// As [`Plan::run`] for one set of charges, into columns of its own.
     pub fn solve(
         &self,
         charges: &[f64],
-        executors: &mut [&mut dyn Executor],
+        executors: &mut [&mut dyn Executor<Plan>],
         progress: &mut Progress,
     ) -> Result<Solution, FmmError> {
         let Solutions { mut fields, stats } = self.solve_all(&[charges.into()], false, executors, progress)?;
@@ -283,7 +270,7 @@ impl Plan {
         &self,
         sources: &[Sources],
         hessian: bool,
-        executors: &mut [&mut dyn Executor],
+        executors: &mut [&mut dyn Executor<Plan>],
         progress: &mut Progress,
     ) -> Result<Solutions, FmmError> {
         let column = || vec![0.0; self.tree.targets().len()];
@@ -305,7 +292,7 @@ impl Plan {
     fn states<'a>(&'a self, charges: &'a [Charges], out: &[Outputs], is_native: bool) -> Vec<State<'a>> {
         let one = |(charges, out): (&'a Charges, &Outputs)| {
             let mut state = self.state(charges, is_native, self.tree.levels.len());
-            state.hessian = vec![[0.0; 6]; if out.hessian.is_some() { self.tree.targets().len() } else { 0 }];
+            state.sums.hessian = vec![[0.0; 6]; if out.hessian.is_some() { self.tree.targets().len() } else { 0 }];
             state
         };
         charges.iter().zip(out).map(one).collect()
@@ -321,7 +308,12 @@ impl Plan {
         let is_flat =
             self.options.basis == Basis::Softened && self.tree.map.length(self.options.eps) > softening::MOST_F32;
         let is_f32 = self.options.precision == Precision::F32 && suit_f32(charges) && kernel_suits() && !is_flat;
-        State::new(self, charges, is_f32 && is_native)
+        let cells = self.tree.cells.len();
+        let expansions = match is_f32 && is_native {
+            true => Expansions::F32(zeros(cells, self.operators_f32())),
+            false => Expansions::F64(zeros(cells, self.operators_f64())),
+        };
+        State::new(self, charges, expansions)
     }
 
     pub fn far(&self) -> Far<'_> {
@@ -352,6 +344,11 @@ impl Plan {
         let FmmOptions { basis, order, lower_beyond, .. } = self.options;
         expansion::operators(basis, order, lower_beyond, self.near2, self.kernel.as_ref())
     }
+}
+
+/// Expansions of so many cells.
+fn zeros<T: Real>(cells: usize, operators: &dyn Expansion<T>) -> Coefficients<T> {
+    Coefficients::zeros(cells * operators.multipole_terms(), cells * operators.local_terms())
 }
 
 /// The kernel of P2P as what a black-box expansion expands, where one is asked for. The tree has so many `levels`.

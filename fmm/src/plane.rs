@@ -7,7 +7,8 @@
 //! # How a stage runs elsewhere
 //!
 //! Each stage of a run works on a [`State`]: the plan, the sorted and scaled strengths, one multipole and one local expansion
-//! a box, and sums at the sorted targets. A stage goes to the first [`Executor`] that takes it, and else to the CPU.
+//! a box, and sums at the sorted targets. The driver is that of [`crate::stages`]: a stage goes to the first [`Executor`] that takes it,
+//! and else to the CPU.
 //!
 //! - An executor of P2P, such as pipelines, takes [`Stage::P2p`] alone. It adds to [`State::sums`] what the sources of
 //!   `plan.lists.near` give to the targets of each finest box, and leaves out pairs at equal coordinates. Boxes are ranges of
@@ -35,9 +36,9 @@ mod wide;
 
 pub use options::{Kernel, MOST_ORDER, Options};
 pub use plan::{Plan, Solution};
-pub use state::{Coefficients, Executor, Expansions, Field, Scaled, State, Strengths, Sums};
+pub use state::{Field, Scaled, State, Strengths, Sums};
 
-pub use crate::octree::executor::{Stage, Work};
+pub use crate::stages::{Executor, Stage, Work};
 
 /// Coordinates x and y of points, both of one length.
 pub type Columns<'a> = [&'a [f64]; 2];

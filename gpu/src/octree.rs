@@ -249,7 +249,7 @@ impl Gpu {
             added
         };
         // Blocks follow each other in the order of the targets.
-        let (mut rest, mut from, mut places) = (&mut state.force[..], 0, Vec::with_capacity(blocks.len()));
+        let (mut rest, mut from, mut places) = (&mut state.sums.force[..], 0, Vec::with_capacity(blocks.len()));
         for (targets, size) in blocks {
             let (force, behind) = rest[targets.start - from..].split_at_mut(targets.len());
             places.push((*size, targets.clone(), force));
@@ -263,7 +263,7 @@ impl Gpu {
     }
 }
 
-impl Executor for Gpu {
+impl Executor<Plan> for Gpu {
     fn name(&self) -> &str {
         self.name
     }
@@ -320,7 +320,7 @@ impl Executor for Gpu {
         let Added { again, close } = added;
         let n = plan.tree.targets().len();
         progress("P2P", n, n);
-        let add = &mut |k: usize, f: Force| (0..4).for_each(|a| state.force[k][a] += f[a]);
+        let add = &mut |k: usize, f: Force| (0..4).for_each(|a| state.sums.force[k][a] += f[a]);
         let again = near.some(&plan.tree.leaves_of(&again), add);
         Ok(Work {
             streamed: plan.pairs.p2p,

@@ -4,10 +4,11 @@ use crate::cuda::device::Device;
 use crate::cuda::octree::gpu_device::GpuDevice;
 use crate::cuda::plane::{Columns, MOST_LEVELS, Plane, Run, STAGES, Settings, Shape, Sort};
 use crate::cuda::{CudaError, compile};
-use fmm::octree::stats::{self as stage, Pairs};
+use fmm::octree::stats::{Pairs, Seconds};
 use fmm::octree::{FmmError, Precision};
-use fmm::plane::stats::{Kernels, Seconds, Stats};
+use fmm::plane::stats::Stats;
 use fmm::plane::{Field, Geometry, Kernel, Options, Solution, Strengths, mesh, options};
+use fmm::stages::Work;
 use pipelines::job::BackendError;
 use std::time::Instant;
 
@@ -131,7 +132,7 @@ impl<C: GpuDevice> Gpu<C> {
 impl From<Answer> for Solution {
     fn from(answer: Answer) -> Solution {
         let seconds = seconds_of(&answer);
-        Solution { field: answer.field, seconds, waited: None, work: Vec::new() }
+        Solution { field: answer.field, seconds, waited: None, p2p: Work::default() }
     }
 }
 
@@ -139,21 +140,13 @@ impl From<Answer> for Solution {
 fn seconds_of(answer: &Answer) -> Seconds {
     let [sort, connect, p2m, m2m, m2l, l2l, p2p, l2p] = answer.run.seconds;
     let total = answer.sent + answer.run.total + answer.fetched;
-    let stages = stage::Seconds { p2m, m2m, m2l, l2l, p2p, l2p, total, ..Seconds::of_mesh(sort, connect).stages };
-    Seconds { sort, connect, stages }
+    Seconds { p2m, m2m, m2l, l2l, p2p, l2p, total, ..Seconds::of_mesh(sort, connect) }
 }
 
 /// Statistics of runs on a GPU, without errors: the seconds of all of them.
 pub fn stats(geometry: Geometry, options: &Options, answers: &[Answer]) -> Stats {
-    let mut seconds = Seconds::default();
-    for answer in answers {
-        let own = seconds_of(answer);
-        seconds.sort += own.sort;
-        seconds.connect += own.connect;
-        seconds.stages.tree += own.stages.tree;
-        seconds.stages.total += own.stages.total;
-        seconds.stages.add(&own.stages);
-    }
+    let mut seconds = Seconds::of_mesh(0.0, 0.0);
+    answers.iter().for_each(|answer| seconds.add_whole(&seconds_of(answer)));
     let status = answers.first().map(|answer| answer.run.status).unwrap_or_default();
     Stats {
         backend: "cuda".into(),
@@ -166,10 +159,8 @@ pub fn stats(geometry: Geometry, options: &Options, answers: &[Answer]) -> Stats
         precision: "f64",
         levels: answers.first().map_or(1, |answer| answer.levels + 1),
         seconds,
-        waited: None,
         pairs: Pairs { p2p: status.pairs, m2l: status.items[0], m2p: status.m2p, p2l: status.p2l },
-        kernels: Kernels::default(),
-        error: None,
+        ..Stats::default()
     }
 }
 

@@ -11,9 +11,9 @@ use fmm::octree::kernel::Kernel;
 use fmm::octree::{FmmError, FmmOptions, Plan, Precision};
 
 /// The stages of an executor besides P2P.
-struct Far<'a>(&'a mut dyn Executor);
+struct Far<'a>(&'a mut dyn Executor<Plan>);
 
-impl Executor for Far<'_> {
+impl Executor<Plan> for Far<'_> {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -55,7 +55,7 @@ pub fn fields(
     comm: &dyn Comm,
     slice: &Slice,
     p2p: Option<&dyn Kernel>,
-    executors: &mut [&mut dyn Executor],
+    executors: &mut [&mut dyn Executor<Plan>],
 ) -> Result<Option<Fields>, RankError> {
     let by_kernel = p2p.filter(|_| !executors.iter().all(|e| e.is_native()));
     let mut on_grid = by_kernel.map(|kernel| kernel.on_grid());
@@ -76,16 +76,19 @@ pub fn fields(
 }
 
 /// P2P by a kernel, if by one, and the other stages as before.
-fn before<'e>(p2p: Option<&'e mut Box<dyn Executor + '_>>, far: &'e mut [Far]) -> Vec<&'e mut dyn Executor> {
-    let p2p = p2p.map(|p| &mut **p as &mut dyn Executor);
-    p2p.into_iter().chain(far.iter_mut().map(|e| e as &mut dyn Executor)).collect()
+fn before<'e>(
+    p2p: Option<&'e mut Box<dyn Executor<Plan> + '_>>,
+    far: &'e mut [Far],
+) -> Vec<&'e mut dyn Executor<Plan>> {
+    let p2p = p2p.map(|p| &mut **p as &mut dyn Executor<Plan>);
+    p2p.into_iter().chain(far.iter_mut().map(|e| e as &mut dyn Executor<Plan>)).collect()
 }
 
 /// A run of all ranks; the first one gets the results of the first set of charges, and whether all pairs were summed directly.
 fn one(
     comm: &dyn Comm,
     slice: &Slice,
-    executors: &mut [&mut dyn Executor],
+    executors: &mut [&mut dyn Executor<Plan>],
 ) -> Result<Option<(Field, bool)>, RankError> {
     let answer = solve(comm, slice, executors)?;
     let is_direct = is_direct(slice.options, &answer.stats.pairs);

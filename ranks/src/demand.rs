@@ -289,12 +289,12 @@ pub struct Side {
 
 /// One exchange for all levels, from one rank's view.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
+pub struct Sides {
     pub imports: Vec<Side>,
     pub exports: Vec<Side>,
 }
 
-impl Plan {
+impl Sides {
     /// Tells the owners of what is needed.
     pub fn agree(
         comm: &dyn Comm,
@@ -302,7 +302,7 @@ impl Plan {
         essential: &Essential,
         partition: &Partition,
         summaries: &[Summary],
-    ) -> Result<Plan, RankError> {
+    ) -> Result<Sides, RankError> {
         let nodes = &essential.nodes;
         let mut imports: Vec<Side> = (0..comm.size()).map(|rank| Side { rank, ..Side::default() }).collect();
         for k in &demand.multipoles {
@@ -343,7 +343,7 @@ impl Plan {
             let copies = bytes.u32s()?.as_chunks::<2>().0.iter().map(|s| (s[0], s[1])).collect();
             exports.push(Side { rank, multipoles, copies });
         }
-        Ok(Plan { imports, exports })
+        Ok(Sides { imports, exports })
     }
 }
 

@@ -116,9 +116,9 @@ pub fn exchange_large<T: Vectors>(
     section: &mut Section,
 ) -> Result<(), RankError> {
     let sets = plain.len();
-    let Prepared { essential, local, plan: exchange, .. } = prepared;
+    let Prepared { essential, local, sides, .. } = prepared;
     section.large = vec![false; local.leaves.len() * sets];
-    let is_needed = exchange.exports.iter().any(|side| !side.copies.is_empty());
+    let is_needed = sides.exports.iter().any(|side| !side.copies.is_empty());
     if is_needed {
         let near = Near {
             tree: &plan.tree,
@@ -130,7 +130,7 @@ pub fn exchange_large<T: Vectors>(
         let own = large_charges::<T>(&near, section);
         section.large[section.own.start * sets..section.own.end * sets].copy_from_slice(&own);
     }
-    for side in exchange.exports.iter().filter(|side| !side.copies.is_empty()) {
+    for side in sides.exports.iter().filter(|side| !side.copies.is_empty()) {
         let places = leaves_in(&side.copies, &local.leaves, essential);
         let of = |place: usize| section.large[place * sets..(place + 1) * sets].iter().map(|large| *large as u8);
         comm.send(side.rank, Tag::Large, places.into_iter().flat_map(of).collect())?;
@@ -140,8 +140,8 @@ pub fn exchange_large<T: Vectors>(
 
 /// Gets the same from others.
 pub fn take_large(comm: &dyn Comm, prepared: &Prepared, sets: usize, section: &mut Section) -> Result<(), RankError> {
-    let Prepared { essential, local, plan: exchange, .. } = prepared;
-    for side in exchange.imports.iter().filter(|side| !side.copies.is_empty()) {
+    let Prepared { essential, local, sides, .. } = prepared;
+    for side in sides.imports.iter().filter(|side| !side.copies.is_empty()) {
         let bytes = comm.receive(side.rank, Tag::Large)?;
         for (place, large) in leaves_in(&side.copies, &local.leaves, essential).iter().zip(bytes.chunks(sets)) {
             large.iter().enumerate().for_each(|(set, large)| section.large[place * sets + set] = *large != 0);

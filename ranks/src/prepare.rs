@@ -3,7 +3,7 @@
 use super::RankError;
 use super::bytes::{Reader, Writer};
 use super::comm::{Comm, Tag, agree, exchange, gather_f64, gather_u64};
-use super::demand::{Context, Demand, Plan};
+use super::demand::{Context, Demand, Sides};
 use super::essential::{self, Essential, NeighbourOffsets};
 use super::layout::{Known, Local, leaves_in};
 use super::partition::{self, END, Settled};
@@ -19,7 +19,7 @@ use fmm::octree::kernel::Kernel;
 use fmm::octree::options::Wanted;
 use fmm::octree::stats::Pairs;
 use fmm::octree::tune::cost::Costs;
-use fmm::octree::{FmmOptions, MOST_PARTICLES, Precision, list_options, options, periodic};
+use fmm::octree::{FmmOptions, MOST_PARTICLES, Plan, Precision, list_options, options, periodic};
 use fmm::tree::boxmap::BoxMap;
 use fmm::tree::sorted::Sorted;
 use fmm::tree::{Part, Tree, lists};
@@ -51,7 +51,7 @@ pub struct Prepared {
     pub map: BoxMap,
     pub settled: Settled,
     pub essential: Essential,
-    pub plan: Plan,
+    pub sides: Sides,
     pub local: Local,
     /// Where P2P goes in both directions.
     pub section: Option<Section>,
@@ -76,7 +76,7 @@ impl<'a> Slice<'a> {
     }
 
     /// Refuses options that no rank can compute.
-    pub(super) fn check(&self, executors: &[&mut dyn Executor]) -> Result<(), RankError> {
+    pub(super) fn check(&self, executors: &[&mut dyn Executor<Plan>]) -> Result<(), RankError> {
         self.options.check()?;
         let wanted = Wanted { dipoles: self.sets.iter().any(|s| s.dipoles.is_some()), hessian: self.hessian };
         options::check_executors(self.options, wanted, executors)?;
@@ -104,7 +104,7 @@ fn starts(lengths: impl Iterator<Item = u64>) -> Vec<u64> {
 pub fn prepare(
     comm: &dyn Comm,
     slice: &Slice,
-    executors: &[&mut dyn Executor],
+    executors: &[&mut dyn Executor<Plan>],
     clock: &mut Clock,
 ) -> Result<Prepared, RankError> {
     agree(comm, slice.check(executors))?;
@@ -124,7 +124,7 @@ pub fn prepare(
         (essential, demand) = view.of(&settled, clock)?;
     }
     clock.lap("boxes");
-    let plan = Plan::agree(comm, &demand, &essential, &settled.partition, &settled.summaries)?;
+    let sides = Sides::agree(comm, &demand, &essential, &settled.partition, &settled.summaries)?;
     let of_leaves = demand.pairs_of_leaves(&essential);
     let (pairs, streamed_m2l, work) = (demand.pairs, demand.streamed_m2l, demand.work.iter().sum());
     let known =
@@ -135,11 +135,11 @@ pub fn prepare(
     }
     clock.lap("plan");
     clock.wait(comm)?;
-    let section = section(comm, slice, &essential, &plan, &local, &of_leaves)?;
+    let section = section(comm, slice, &essential, &sides, &local, &of_leaves)?;
     let depth = essential.nodes.iter().filter(|n| n.is_here).map(|n| n.level as u64 + 1).max().unwrap_or(0);
     let levels = gather_u64(comm, &[depth])?.iter().map(|one| one[0] as usize).max().unwrap_or(0);
     clock.lap("plan");
-    Ok(Prepared { map, settled, essential, plan, local, section, starts, pairs, streamed_m2l, work, levels })
+    Ok(Prepared { map, settled, essential, sides, local, section, starts, pairs, streamed_m2l, work, levels })
 }
 
 /// The particles of all ranks in the order of their keys.
@@ -285,7 +285,7 @@ fn section(
     comm: &dyn Comm,
     slice: &Slice,
     essential: &Essential,
-    plan: &Plan,
+    sides: &Sides,
     local: &Local,
     of_leaves: &[u64],
 ) -> Result<Option<Section>, RankError> {
@@ -320,9 +320,9 @@ fn section(
         bytes.u32s(&of_side(&side.copies).iter().map(|place| tasks[*place]).collect::<Vec<u32>>());
         (side.rank, bytes.take())
     };
-    let out = plan.exports.iter().filter(|side| !side.copies.is_empty()).map(message).collect();
+    let out = sides.exports.iter().filter(|side| !side.copies.is_empty()).map(message).collect();
     let found = exchange(comm, Tag::Tasks, out)?;
-    for (side, (_, bytes)) in plan.imports.iter().filter(|side| !side.copies.is_empty()).zip(&found) {
+    for (side, (_, bytes)) in sides.imports.iter().filter(|side| !side.copies.is_empty()).zip(&found) {
         let (places, found) = (of_side(&side.copies), Reader::new(bytes).u32s()?);
         if places.len() != found.len() {
             return Err(RankError::Lost(format!("rank {} has other leaves than this one knows of", side.rank)));

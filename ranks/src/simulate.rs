@@ -305,7 +305,7 @@ mod tests {
                         p2p: options.precision,
                     };
                     let prepared = prepare(comm, &slice, &[], &mut Clock::default())?;
-                    let asked: usize = prepared.plan.imports.iter().map(|side| side.multipoles.len()).sum();
+                    let asked: usize = prepared.sides.imports.iter().map(|side| side.multipoles.len()).sum();
                     Ok((prepared.settled.partition.clone(), prepared.count(comm.rank()), asked as u64))
                 });
                 let found: Vec<_> = found.into_iter().map(|one| one.unwrap()).collect();

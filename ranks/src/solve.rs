@@ -9,12 +9,12 @@ use super::report::{Clock, RankCount, RanksReport, STAGES, spread};
 use super::stages::{self, Found};
 use fmm::data::particles::Field;
 use fmm::expansion::basis::Basis;
-use fmm::octree::FmmError;
-use fmm::octree::executor::{CPU, Executor, Stage, Words, Work, flag_names};
+use fmm::octree::executor::{Executor, Stage, Words, Work};
 use fmm::octree::field::{beyond, is_beyond};
 use fmm::octree::rounding::Rounding;
 use fmm::octree::softening;
 use fmm::octree::stats::{Pairs, PerKernel, Seconds, Stats};
+use fmm::octree::{FmmError, Plan};
 
 /// The results on every rank: its slice of the results, in the order of the input, and the report of all ranks.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,7 +26,7 @@ pub struct Answer {
 
 /// Computes potential and gradient, and the Hessian where it is asked for, at every target, to the bits of one rank.
 /// Executors are those of this rank, of one kind on all ranks.
-pub fn solve(comm: &dyn Comm, slice: &Slice, executors: &mut [&mut dyn Executor]) -> Result<Answer, RankError> {
+pub fn solve(comm: &dyn Comm, slice: &Slice, executors: &mut [&mut dyn Executor<Plan>]) -> Result<Answer, RankError> {
     let before = comm.traffic();
     // Ranks may have read their input at other speeds.
     barrier(comm)?;
@@ -105,20 +105,20 @@ pub fn collected(comm: &dyn Comm, fields: &[Field]) -> Result<Option<Vec<Field>>
 impl Prepared {
     /// Boxes by type and what travels, for one rank.
     pub fn count(&self, me: usize) -> RankCount {
-        let Prepared { essential, settled, plan, .. } = self;
+        let Prepared { essential, settled, sides, .. } = self;
         let mut count = RankCount { sources: settled.sources.len() as u64, work: self.work, ..RankCount::default() };
         let mut kind = vec![Kind::Other; essential.nodes.len()];
         for (kind, node) in kind.iter_mut().zip(&essential.nodes).filter(|n| n.1.is_here) {
             let is_shared = settled.partition.is_shared(node.level, node.prefix);
             *kind = if is_shared { Kind::Root } else { Kind::Domestic };
         }
-        let exported = plan.exports.iter().flat_map(|side| &side.multipoles);
+        let exported = sides.exports.iter().flat_map(|side| &side.multipoles);
         exported.for_each(|k| {
             if kind[*k as usize] == Kind::Domestic {
                 kind[*k as usize] = Kind::Export;
             }
         });
-        let imported = plan.imports.iter().flat_map(|side| &side.multipoles);
+        let imported = sides.imports.iter().flat_map(|side| &side.multipoles);
         imported.for_each(|k| {
             if kind[*k as usize] == Kind::Other {
                 kind[*k as usize] = Kind::Import;
@@ -133,9 +133,9 @@ impl Prepared {
                 Kind::Other => &mut count.other,
             } += 1;
         }
-        let copies = plan.imports.iter().flat_map(|side| &side.copies);
+        let copies = sides.imports.iter().flat_map(|side| &side.copies);
         count.copies = copies.map(|s| s.1 as u64).sum();
-        count.neighbours = plan.imports.iter().filter(|side| side.rank != me).count() as u64;
+        count.neighbours = sides.imports.iter().filter(|side| side.rank != me).count() as u64;
         count
     }
 }
@@ -185,34 +185,29 @@ struct Ran<'a> {
     report: &'a RanksReport,
 }
 
-/// The work of the kernels of all ranks in one stage.
-#[derive(Default)]
-struct Together {
-    streamed: u64,
-    cycles: Option<u64>,
-    utilisation: Option<f64>,
-    words: Words,
-    flags: u8,
-}
-
-impl Together {
-    /// Ranks run at the same time: the cycles are those of the slowest one.
-    fn of(comm: &dyn Comm, work: &Work) -> Result<Together, RankError> {
-        let Work { streamed, cycles, words, flags, pipelines, ii, .. } = work;
-        // What engines did, and could have done: those of ranks may have other numbers of lanes.
-        let slots = [streamed * (*ii).max(1) as u64, cycles.unwrap_or(0) * *pipelines as u64];
-        let own = [*streamed, cycles.unwrap_or(0), words.j, words.i, words.result, *flags as u64, slots[0], slots[1]];
-        let all = gather_u64(comm, &own)?;
-        let sum = |k: usize| all.iter().map(|one| one[k]).sum::<u64>();
-        let slowest = all.iter().map(|one| one[1]).max().filter(|cycles| *cycles > 0);
-        Ok(Together {
-            streamed: sum(0),
-            cycles: slowest,
-            utilisation: (sum(7) > 0).then(|| sum(6) as f64 / sum(7) as f64),
-            words: Words { j: sum(2), i: sum(3), result: sum(4) },
-            flags: all.iter().fold(0, |flags, one| flags | one[5] as u8),
-        })
-    }
+/// The work of a stage on all ranks, of engines as long as the slowest takes, with their utilisation: those of ranks may have other
+/// numbers of lanes.
+fn together(comm: &dyn Comm, work: &Work) -> Result<(Work, Option<f64>), RankError> {
+    let Work { streamed, recomputed, close, shared, cycles, words, flags, pipelines, ii, .. } = work;
+    // What engines did, and could have done.
+    let slots = [streamed * (*ii).max(1) as u64, cycles.unwrap_or(0) * *pipelines as u64];
+    let counts = [*streamed, *recomputed, *close, *shared, words.j, words.i, words.result];
+    let own = [&counts[..], &slots, &[cycles.unwrap_or(0), *flags as u64]].concat();
+    let all = gather_u64(comm, &own)?;
+    let sum = |k: usize| all.iter().map(|one| one[k]).sum::<u64>();
+    let work = Work {
+        streamed: sum(0),
+        recomputed: sum(1),
+        close: sum(2),
+        shared: sum(3),
+        words: Words { j: sum(4), i: sum(5), result: sum(6) },
+        cycles: all.iter().map(|one| one[9]).max().filter(|cycles| *cycles > 0),
+        flags: all.iter().fold(0, |flags, one| flags | one[10] as u8),
+        coincident: work.coincident,
+        has_gradient: work.has_gradient,
+        ..Work::default()
+    };
+    Ok((work, (sum(8) > 0).then(|| sum(7) as f64 / sum(8) as f64)))
 }
 
 /// The report of one rank's run, with what all ranks did.
@@ -220,7 +215,6 @@ fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Resul
     let Ran { found, executor, report } = ran;
     let (work, m2l) = (Work::sum(found.work), Work::sum(found.m2l));
     let Pairs { p2p, m2l: pairs_m2l, m2p, p2l } = prepared.pairs;
-    let recomputed = work.recomputed + m2l.recomputed;
     // Of 1/r, as of any kernel that is not 0 there, something is missing where there are cells that are not near.
     let missing = match work.left_out {
         Some(left_out) => left_out.numbers(),
@@ -235,7 +229,7 @@ fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Resul
     let rounding = gather_f64(comm, &work.rounding.numbers())?;
     let rounding = rounding.iter().map(|of| Rounding::of_numbers(of)).fold(Rounding::default(), Rounding::join);
     let rounding = rounding.assessed().map_err(FmmError::from)?;
-    let own = [p2p, pairs_m2l, m2p, p2l, prepared.streamed_m2l, recomputed, work.close, work.shared];
+    let own = [p2p, pairs_m2l, m2p, p2l, prepared.streamed_m2l];
     let all = gather_u64(comm, &own)?;
     let sum = |k: usize| all.iter().map(|one| one[k]).sum::<u64>();
     let options = slice.options;
@@ -252,13 +246,11 @@ fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Resul
         m2p: slowest("M2P"),
         p2l: slowest("P2L"),
         total: slowest("total"),
+        ..Seconds::default()
     };
     let sets = slice.sets.len() as u64;
-    let [p2p, far] = [Together::of(comm, &work)?, Together::of(comm, &m2l)?];
-    let words = |of: fn(&Words) -> u64| of(&p2p.words) + of(&far.words);
-    let pairs = Pairs { p2p: sum(0), m2l: sum(1), m2p: sum(2), p2l: sum(3) };
+    let ((p2p, of_p2p), (far, of_far)) = (together(comm, &work)?, together(comm, &m2l)?);
     Ok(Stats {
-        backend: executor.unwrap_or(CPU).to_string(),
         n: prepared.starts[0][comm.size()] as usize,
         targets: is_apart.then(|| prepared.starts[1][comm.size()] as usize),
         order: options.order,
@@ -268,22 +260,15 @@ fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Resul
         enlarge: Some(options.enlarge).filter(|times| *times > 1.0),
         levels: prepared.levels,
         seconds,
-        pairs,
+        pairs: Pairs { p2p: sum(0), m2l: sum(1), m2p: sum(2), p2l: sum(3) },
         softened: (options.basis == Basis::Softened).then_some(options.order),
         // Several ranks stream to the cells that they share; each pair counts once.
         streamed: PerKernel { p2p: p2p.streamed, m2l: if options.near_only { 0 } else { sum(4) * sets } },
-        recomputed: sum(5),
         // Pairs of particles that are sources and targets were seen from both ends.
-        close_pairs: if is_apart { sum(6) } else { sum(6).div_ceil(2) },
-        shared_grid_points: sum(7),
-        cycles: PerKernel { p2p: p2p.cycles, m2l: far.cycles },
-        utilisation: PerKernel { p2p: p2p.utilisation, m2l: far.utilisation },
-        words: Words { j: words(|w| w.j), i: words(|w| w.i), result: words(|w| w.result) },
-        flags: flag_names(p2p.flags | far.flags),
+        close_pairs: if is_apart { p2p.close } else { p2p.close.div_ceil(2) },
+        utilisation: PerKernel { p2p: of_p2p, m2l: of_far },
         left_out: missing.left_out(cell, work.has_gradient),
-        coincident: work.coincident,
         rounding,
-        has_gradient: work.has_gradient,
-        ..Stats::default()
+        ..Stats::of_work(executor, &p2p, &far)
     })
 }

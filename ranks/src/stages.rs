@@ -9,13 +9,12 @@ use super::report::Clock;
 use super::travel::{send_copies, send_multipoles, share, take_copies, take_multipoles};
 use fmm::arith::vector::Vectors;
 use fmm::data::problem::Sources;
-use fmm::octree::executor::{Executor, Expansions, Parts, Stage, State, Work};
+use fmm::octree::executor::{Executor, Expansions, Parts, Stage, State, Sums, Work};
 use fmm::octree::options::{check_ends, check_span};
 use fmm::octree::rounding::Rounding;
-use fmm::octree::stages::Stages;
-use fmm::octree::stats::Seconds;
 use fmm::octree::{self, FmmError, OfPart, Plan, Precision, native, periodic};
 use fmm::parallel::prelude::*;
+use fmm::stages::{Problem, Ran, Seconds, Stages};
 use fmm::tree::charges::{Charges, Ends, span};
 use std::cell::RefCell;
 
@@ -139,7 +138,7 @@ fn plan(slice: &Slice, prepared: &mut Prepared, me: usize) -> Result<Plan, FmmEr
 pub fn run(
     comm: &dyn Comm,
     slice: &Slice,
-    executors: &mut [&mut dyn Executor],
+    executors: &mut [&mut dyn Executor<Plan>],
     prepared: &mut Prepared,
     clock: &mut Clock,
 ) -> Result<Found, RankError> {
@@ -153,7 +152,7 @@ pub fn run(
 fn run_in<T: Vectors>(
     comm: &dyn Comm,
     slice: &Slice,
-    executors: &mut [&mut dyn Executor],
+    executors: &mut [&mut dyn Executor<Plan>],
     prepared: &mut Prepared,
     clock: &mut Clock,
 ) -> Result<Found, RankError> {
@@ -171,7 +170,7 @@ fn run_in<T: Vectors>(
     let mut run = Stages { executors, parts: &parts, seconds: Seconds::default(), progress };
     let is_native = run.is_native();
     let mut expansions = upward(comm, slice, prepared, &plan, &charges, is_native, clock)?;
-    send_multipoles(comm, &plan, &prepared.plan.exports, &expansions)?;
+    send_multipoles(comm, &plan, &prepared.sides.exports, &expansions)?;
     take_copies(comm, prepared, &mut plan.tree, &mut charges)?;
     clock.lap("exchange");
     plan.tree.count_coincident();
@@ -189,7 +188,7 @@ fn run_in<T: Vectors>(
     let (direct, taken) = std::thread::scope(|scope| {
         let inner = || NearField::<T>::inner(slice, &plan, &charges, &native, section.as_ref());
         let direct = scope.spawn(inner);
-        let taken = take_multipoles(comm, &plan, &prepared.plan.imports, &mut expansions);
+        let taken = take_multipoles(comm, &plan, &prepared.sides.imports, &mut expansions);
         (direct.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), taken)
     });
     taken?;
@@ -201,27 +200,18 @@ fn run_in<T: Vectors>(
     clock.lap("exchange");
     let targets = plan.tree.targets().len();
     let with = |(charges, expansions)| {
-        let hessian = vec![[0.0; 6]; if slice.hessian { targets } else { 0 }];
-        State { expansions, hessian, ..State::near(&plan, charges) }
+        let mut state = State::new(&plan, charges, expansions);
+        state.sums.hessian = vec![[0.0; 6]; if slice.hessian { targets } else { 0 }];
+        state
     };
     let mut states: Vec<State> = charges.iter().zip(expansions).map(with).collect();
     let far: &[Stage] = if slice.options.near_only { &[] } else { &Stage::FAR[2..] };
-    let (m2l, p2p) = match (near.is_empty(), run.has_two_sides(far)) {
-        (true, _) => (run.far_field(far, &mut states).map_err(failed)?, Vec::new()),
-        (false, true) => {
-            let (m2l, p2p, _) = run.both_sides(far, &mut states, &mut near).map_err(failed)?;
-            (m2l, p2p)
-        }
-        (false, false) => {
-            let m2l = run.far_field(far, &mut states).map_err(failed)?;
-            (m2l, run.stage(Stage::P2p, &mut near).map_err(failed)?)
-        }
-    };
+    let Ran { m2l, p2p, .. } = run.run_apart(far, &mut states, &mut near).map_err(failed)?;
     clock.stages(&mut run.seconds);
     let mut direct = direct.finish(known.as_ref());
     let on_executor = (0..charges.len()).filter(|set| !native.contains(set));
     for (set, (state, work)) in on_executor.zip(near.into_iter().zip(p2p)) {
-        direct[set] = Direct { force: state.force, work, ..Direct::default() };
+        direct[set] = Direct { force: state.sums.force, work, ..Direct::default() };
     }
     let found = write(slice, states, direct, &moments);
     clock.lap("P2P");
@@ -229,7 +219,11 @@ fn run_in<T: Vectors>(
 }
 
 /// States for P2P of the sets of charges that an executor runs on all ranks, and the other sets.
-fn sides<'a>(run: &Stages, plan: &'a Plan, charges: &'a [Charges]) -> Result<(Vec<State<'a>>, Vec<usize>), FmmError> {
+fn sides<'a>(
+    run: &Stages<Plan>,
+    plan: &'a Plan,
+    charges: &'a [Charges],
+) -> Result<(Vec<State<'a>>, Vec<usize>), FmmError> {
     let all = 0..charges.len();
     if run.taker(Stage::P2p).is_none() {
         return Ok((Vec::new(), all.collect()));
@@ -247,14 +241,12 @@ fn sides<'a>(run: &Stages, plan: &'a Plan, charges: &'a [Charges]) -> Result<(Ve
 fn write(slice: &Slice, states: Vec<State>, direct: Vec<Direct>, moments: &[[f64; 5]]) -> Found {
     let mut found = Found { columns: Vec::new(), work: Vec::new(), m2l: Vec::new() };
     for ((set, mut state), Direct { force, hessian, work }) in states.into_iter().enumerate().zip(direct) {
-        let add = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
-        state.force.par_iter_mut().zip(&force).for_each(|(to, from)| add(to, from));
-        state.hessian.par_iter_mut().zip(&hessian).for_each(|(to, from)| add(to, from));
+        Plan::add(&mut state.sums, &Sums { force, hessian });
         if periodic::has_background(slice.options) {
             periodic::add_background_of(&mut state, moments[set]);
         }
         found.columns.push(state.written(&work, slice.hessian));
-        found.work.push(Work { rounding: Rounding::of(&work.rounded, &state), ..work });
+        found.work.push(Work { rounding: Rounding::of(&work.rounded, &state.sums.force), ..work });
     }
     found
 }

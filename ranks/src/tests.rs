@@ -48,7 +48,7 @@ impl Runner {
     }
 
     /// Opens it for one rank.
-    fn with<T>(&self, work: impl FnOnce(&mut [&mut dyn Executor]) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut [&mut dyn Executor<Plan>]) -> T) -> T {
         match self {
             Runner::None => work(&mut []),
             Runner::GpuDevice => work(&mut [&mut GpuDevice]),

@@ -20,9 +20,9 @@ fn columns_of(charges: &[Charges]) -> impl Iterator<Item = &Vec<f64>> {
 
 /// Sends the particles that other ranks need.
 pub fn send_copies(comm: &dyn Comm, prepared: &Prepared, charges: &[Charges]) -> Result<(), RankError> {
-    let Prepared { settled, plan, local, .. } = prepared;
+    let Prepared { settled, sides, local, .. } = prepared;
     let first = settled.own(comm.rank()).start as usize;
-    for side in plan.exports.iter().filter(|side| !side.copies.is_empty()) {
+    for side in sides.exports.iter().filter(|side| !side.copies.is_empty()) {
         let mut bytes = Writer::default();
         let mut put = |column: &[f64], shift: usize| {
             let of = |s: &(u32, u32)| &column[s.0 as usize - shift..(s.0 + s.1) as usize - shift];
@@ -44,7 +44,7 @@ pub fn take_copies(
     charges: &mut [Charges],
 ) -> Result<(), RankError> {
     let map = prepared.map;
-    for side in prepared.plan.imports.iter().filter(|side| !side.copies.is_empty()) {
+    for side in prepared.sides.imports.iter().filter(|side| !side.copies.is_empty()) {
         let bytes = comm.receive(side.rank, Tag::Copies)?;
         let mut bytes = Reader::new(&bytes);
         let place = |of: &(u32, u32)| prepared.local.layout.place(of.0).expect("what is asked for has a place");

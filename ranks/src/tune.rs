@@ -25,7 +25,7 @@ pub struct Tuned {
 /// Executors of ranks, and the kernel of P2P, if one runs it.
 pub struct Engine<'a, 'e> {
     pub p2p: Option<&'a dyn Kernel>,
-    pub executors: &'a mut [&'e mut dyn Executor],
+    pub executors: &'a mut [&'e mut dyn Executor<Plan>],
 }
 
 /// Finds options for a wanted error, which all ranks get, and their results. The first rank alone has the whole problem; its slice has
@@ -85,7 +85,7 @@ fn run(
     comm: &dyn Comm,
     slice: &Slice,
     options: &FmmOptions,
-    executors: &mut [&mut dyn Executor],
+    executors: &mut [&mut dyn Executor<Plan>],
 ) -> Result<(Option<Vec<Field>>, Answer), RankError> {
     let mut answer = solve(comm, &slice.with(options), executors)?;
     let fields = collected(comm, &answer.fields)?;

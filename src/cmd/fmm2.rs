@@ -175,7 +175,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         Some(found) => found,
         None => {
             let mut pipelines = Pipelines::new(&mut *backend, &p2p, &args.params);
-            let mut pipelines = (!is_native).then_some(&mut pipelines as &mut dyn Executor);
+            let mut pipelines = (!is_native).then_some(&mut pipelines as &mut dyn Executor<Plan>);
             solve(&args, geometry, &sets, &options, pipelines.as_mut_slice())?
         }
     };
@@ -246,7 +246,7 @@ fn solve(
     geometry: Geometry,
     sets: &[Strengths],
     options: &Options,
-    executors: &mut [&mut dyn Executor],
+    executors: &mut [&mut dyn Executor<Plan>],
 ) -> Result<(Vec<Solution>, Stats), Failure> {
     let mut shown = Stages::new(executors.first().map(|e| e.name()));
     let progress = &mut |stage, done, total| shown.at(stage, done, total);

@@ -25,7 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "board",
         ],
     ),
-    ("fmm/src", &["shown", "parallel", "arith", "data", "tree", "direct", "expansion", "octree", "plane"]),
+    ("fmm/src", &["shown", "parallel", "arith", "data", "tree", "direct", "expansion", "stages", "octree", "plane"]),
     ("pipelines/src", &["encode", "job", "driver", "backends", "octree", "plane", "cells", "predict"]),
     ("gpu/src", &["cuda", "backend", "octree", "plane"]),
     ("pairforge/src", &["error", "backends", "random", "manifest", "kernel", "fmm"]),

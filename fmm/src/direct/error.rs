@@ -13,7 +13,7 @@ use crate::tree::boxmap::BoxMap;
 use serde::Serialize;
 
 /// Errors over sampled targets; those of the gradient are absent when only the potential was computed.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Errors {
     pub samples: usize,
     pub potential_rel_l2: f64,

@@ -122,9 +122,13 @@ pub fn is_direct(options: &FmmOptions, pairs: &Pairs) -> bool {
 }
 
 /// The runs that split the error of a run that `executors` have made.
-pub fn fields(run: &Run, executors: &mut [&mut dyn Executor], progress: &mut Progress) -> Result<Fields, FmmError> {
+pub fn fields(
+    run: &Run,
+    executors: &mut [&mut dyn Executor<Plan>],
+    progress: &mut Progress,
+) -> Result<Fields, FmmError> {
     let Run { plan, geometry, sources, p2p } = *run;
-    let solve = |plan: &Plan, executors: &mut [&mut dyn Executor], progress: &mut Progress| {
+    let solve = |plan: &Plan, executors: &mut [&mut dyn Executor<Plan>], progress: &mut Progress| {
         let mut found = plan.solve_all(&[sources], false, executors, progress)?.fields;
         Ok::<Field, FmmError>(found.pop().expect("one set of charges has one field"))
     };
@@ -134,7 +138,7 @@ pub fn fields(run: &Run, executors: &mut [&mut dyn Executor], progress: &mut Pro
         None => None,
     };
     let (mut of_kernel, mut native) = (None, NativeP2p(Some(Precision::F64)));
-    let in_f64: &mut dyn Executor = match p2p.filter(|kernel| !kernel.is_coulomb(&plan.options)) {
+    let in_f64: &mut dyn Executor<Plan> = match p2p.filter(|kernel| !kernel.is_coulomb(&plan.options)) {
         Some(kernel) => &mut **of_kernel.insert(kernel.in_f64()),
         None => &mut native,
     };
@@ -146,8 +150,11 @@ pub fn fields(run: &Run, executors: &mut [&mut dyn Executor], progress: &mut Pro
 }
 
 /// An executor whose stages are no longer those of others.
-fn before<'e>(first: &'e mut dyn Executor, others: &'e mut [&mut dyn Executor]) -> Vec<&'e mut dyn Executor> {
-    std::iter::once(first).chain(others.iter_mut().map(|e| &mut **e as &mut dyn Executor)).collect()
+fn before<'e>(
+    first: &'e mut dyn Executor<Plan>,
+    others: &'e mut [&mut dyn Executor<Plan>],
+) -> Vec<&'e mut dyn Executor<Plan>> {
+    std::iter::once(first).chain(others.iter_mut().map(|e| &mut **e as &mut dyn Executor<Plan>)).collect()
 }
 
 /// The split from what the runs have given.

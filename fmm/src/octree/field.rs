@@ -54,7 +54,7 @@ impl State<'_> {
         let [potential, gx, gy, gz] = columns;
         potential.zip(gx.zip(gy.zip(gz))).zip(plan.place.par_chunks(CHUNK)).for_each(|((p, (gx, (gy, gz))), place)| {
             for (k, place) in place.iter().enumerate() {
-                let force = self.force[*place as usize];
+                let force = self.sums.force[*place as usize];
                 p[k].put(units.in_users(0, force[0]));
                 gx[k].put(units.in_users(1, force[1]));
                 gy[k].put(units.in_users(2, force[2]));
@@ -65,7 +65,7 @@ impl State<'_> {
             let chunks = column.par_chunks_mut(CHUNK).zip(plan.place.par_chunks(CHUNK));
             chunks.for_each(|(column, place)| {
                 let places = column.iter_mut().zip(place);
-                places.for_each(|(x, place)| x.put(units.in_users(a + 4, self.hessian[*place as usize][a])));
+                places.for_each(|(x, place)| x.put(units.in_users(a + 4, self.sums.hessian[*place as usize][a])));
             });
         }
     }
@@ -81,10 +81,10 @@ impl State<'_> {
                 sum.add(rest, exponent);
                 sum.to_f64()
             };
-            out.potential[place] = value(0, self.force[*k][0]);
-            (0..3).for_each(|a| out.gradient[a][place] = value(a + 1, self.force[*k][a + 1]));
+            out.potential[place] = value(0, self.sums.force[*k][0]);
+            (0..3).for_each(|a| out.gradient[a][place] = value(a + 1, self.sums.force[*k][a + 1]));
             let hessian = out.hessian.iter_mut().flatten().enumerate();
-            hessian.for_each(|(a, column)| column[place] = value(a + 4, self.hessian[*k][a]));
+            hessian.for_each(|(a, column)| column[place] = value(a + 4, self.sums.hessian[*k][a]));
         }
         if !p2p.has_gradient {
             out.gradient.iter_mut().for_each(|g| g.fill(0.0));

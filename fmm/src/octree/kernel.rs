@@ -1,5 +1,7 @@
 //! A pairwise kernel in place of 1/r: what an FMM has to know of it, whoever evaluates it.
 
+pub use crate::stages::KernelError;
+
 use super::executor::{Executor, Progress};
 use super::{FmmError, FmmOptions, Plan};
 use crate::data::Force;
@@ -20,10 +22,10 @@ pub trait Kernel: Sync {
     fn function(&self, options: &FmmOptions, map: &BoxMap, levels: usize) -> Result<Arc<dyn Function>, FmmError>;
 
     /// An executor of P2P by its real-arithmetic semantics in f64, at coordinates as they are.
-    fn in_f64(&self) -> Box<dyn Executor + '_>;
+    fn in_f64(&self) -> Box<dyn Executor<Plan> + '_>;
 
     /// The same at coordinates on the grid that the kernel is given on a backend.
-    fn on_grid(&self) -> Box<dyn Executor + '_>;
+    fn on_grid(&self) -> Box<dyn Executor<Plan> + '_>;
 
     /// Reference: potential and gradient at some targets in the user's units, summed directly over all sources and images in f64.
     fn direct(
@@ -34,8 +36,3 @@ pub trait Kernel: Sync {
         progress: &mut Progress,
     ) -> Result<Vec<Force>, FmmError>;
 }
-
-/// A kernel that an FMM cannot use; the text names the pin and the shape it must have, or the property that it lacks.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct KernelError(pub String);

@@ -65,7 +65,7 @@ pub(super) fn of_coulomb(state: &State) -> Rounding {
                 }
             }
         }
-        (force, state.force[*k])
+        (force, state.sums.force[*k])
     };
     of(seen.par_iter().map(one).collect::<Vec<_>>().into_iter())
 }

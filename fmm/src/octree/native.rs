@@ -1,8 +1,7 @@
 //! The stages on the CPU: which cells and particles meet in each. Each cell or leaf is worked on by one thread in one order, so
 //! that results do not depend on the number of threads.
 
-use super::executor::{CPU, Coefficients, Executor, Expansions, Progress, Stage, State, Work};
-use super::stats::Seconds;
+use super::executor::{CPU, Coefficients, Executor, Expansions, Progress, Stage, State, Sums, Work};
 use super::{FmmError, Plan, Precision};
 use crate::arith::lanes::Real;
 use crate::data::{Force, Hessian};
@@ -15,24 +14,9 @@ use crate::parallel::prelude::*;
 use crate::tree::charges::Charges;
 use crate::tree::sorted::Sorted;
 use std::ops::Range;
-use std::time::Instant;
 
 /// Particles of a source cell are filled up to a multiple of this with points that give nothing.
 const FILL: usize = 8;
-
-/// Some stages of the far field: what M2L did, and the seconds of each.
-pub(super) fn far_field(stages: &[Stage], states: &mut [State]) -> (Vec<Work>, Seconds) {
-    let (mut m2l, mut seconds) = (Vec::new(), Seconds::default());
-    for stage in stages {
-        let start = Instant::now();
-        let work = run(*stage, states);
-        *seconds.of(*stage) += start.elapsed().as_secs_f64();
-        if *stage == Stage::M2l {
-            m2l = work;
-        }
-    }
-    (m2l, seconds)
-}
 
 /// Runs any stage for some sets of charges.
 pub fn run(stage: Stage, states: &mut [State]) -> Vec<Work> {
@@ -41,7 +25,7 @@ pub fn run(stage: Stage, states: &mut [State]) -> Vec<Work> {
         return p2p(states, precision);
     }
     let one = |state: &mut State| {
-        let State { plan, charges, expansions, force, hessian } = state;
+        let State { plan, charges, expansions, sums: Sums { force, hessian } } = state;
         let mut out = Out { force, hessian };
         match expansions {
             Expansions::F32(c) => FarField { plan, charges, operators: plan.operators_f32() }.run(stage, c, &mut out),
@@ -64,15 +48,15 @@ pub(super) fn far_images(state: &mut State) {
 /// P2P: charges alone all at once, dipoles and Hessians one set after the other.
 pub(super) fn p2p(states: &mut [State], precision: Precision) -> Vec<Work> {
     let mut work = vec![Work::default(); states.len()];
-    let is_plain = |state: &State| state.charges.dipoles.is_none() && state.hessian.is_empty();
+    let is_plain = |state: &State| state.charges.dipoles.is_none() && state.sums.hessian.is_empty();
     let (plain, others): (Vec<_>, Vec<_>) = states.iter_mut().enumerate().partition(|(_, state)| is_plain(state));
     let groups = [plain].into_iter().chain(others.into_iter().map(|one| vec![one]));
     for group in groups.filter(|group| !group.is_empty()) {
         let (sets, states): (Vec<usize>, Vec<&mut State>) = group.into_iter().unzip();
         let Plan { tree, lists, options, pairs, .. } = states[0].plan;
         let charges = states.iter().map(|state| state.charges).collect();
-        let near = Near { tree, lists, charges, eps: options.eps, hessian: !states[0].hessian.is_empty() };
-        let out = states.into_iter().map(|s| Out { force: &mut s.force, hessian: &mut s.hessian }).collect();
+        let near = Near { tree, lists, charges, eps: options.eps, hessian: !states[0].sums.hessian.is_empty() };
+        let out = states.into_iter().map(|s| Out { force: &mut s.sums.force, hessian: &mut s.sums.hessian }).collect();
         let again = match precision {
             Precision::F64 => near.all::<f64>(out),
             Precision::F32 => near.all::<f32>(out),
@@ -94,7 +78,7 @@ pub(super) fn p2p(states: &mut [State], precision: Precision) -> Vec<Work> {
 /// P2P in native code as an executor: in a precision of its own, or in that of the plan, as a GPU has it.
 pub(super) struct NativeP2p(pub Option<Precision>);
 
-impl Executor for NativeP2p {
+impl Executor<Plan> for NativeP2p {
     fn name(&self) -> &str {
         // With a precision of its own it stands for formats.
         if self.is_native() { CPU } else { "formats" }

@@ -6,10 +6,9 @@ use crate::data::periodic::Periodic;
 use crate::data::problem::{Geometry, Sources};
 use crate::expansion::basis::Basis;
 use crate::expansion::chebyshev;
-use crate::octree::executor::{BackendError, Executor};
+use crate::octree::executor::Executor;
 use crate::octree::field::beyond;
-use crate::octree::kernel::KernelError;
-use crate::octree::{Cancel, Outputs, Plan, periodic};
+use crate::octree::{Cancel, Coincident, FmmError, Outputs, Plan, periodic};
 use crate::tree::boxmap::BoxMap;
 use crate::tree::charges::{self, Ends};
 use crate::tree::lists::near2;
@@ -20,16 +19,6 @@ pub enum Precision {
     F32,
     #[default]
     F64,
-}
-
-/// Whether pairs at distance 0 act, a particle and itself among them, by a P2P kernel that is not 1/r and not 0 there (RULES H1). Pairs
-/// of 1/r never do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Coincident {
-    #[default]
-    Include,
-    Exclude,
 }
 
 /// The options of a plan.
@@ -82,24 +71,6 @@ impl Default for FmmOptions {
             cancel: Cancel::default(),
         }
     }
-}
-
-/// Why an FMM could not be computed.
-#[derive(Debug, thiserror::Error)]
-pub enum FmmError {
-    /// An option is out of range; the text says what is possible.
-    #[error("{0}")]
-    Option(String),
-    /// f64 does not hold the charges beside each other, or a result.
-    #[error("{0}")]
-    Range(String),
-    #[error(transparent)]
-    Kernel(#[from] KernelError),
-    #[error(transparent)]
-    Backend(#[from] BackendError),
-    /// The caller has ended the run.
-    #[error("cancelled")]
-    Cancelled,
 }
 
 impl FmmOptions {
@@ -204,7 +175,7 @@ pub fn check_positions(geometry: Geometry) -> Result<(), FmmError> {
 pub(super) fn check_run(
     plan: &Plan,
     sources: &[Sources],
-    executors: &[&mut dyn Executor],
+    executors: &[&mut dyn Executor<Plan>],
     out: &[Outputs],
 ) -> Result<(), FmmError> {
     if sources.len() != out.len() {
@@ -227,7 +198,11 @@ pub struct Wanted {
 }
 
 /// Refuses dipoles and Hessians where the executors of a run cannot compute them.
-pub fn check_executors(options: &FmmOptions, wanted: Wanted, executors: &[&mut dyn Executor]) -> Result<(), FmmError> {
+pub fn check_executors(
+    options: &FmmOptions,
+    wanted: Wanted,
+    executors: &[&mut dyn Executor<Plan>],
+) -> Result<(), FmmError> {
     let what = match (wanted.dipoles, wanted.hessian) {
         (false, false) => return Ok(()),
         (true, _) => "dipoles",

@@ -107,14 +107,14 @@ pub fn add_background_of(state: &mut State, moments: [f64; 5]) {
     let [charge, dipole @ .., square] = moments;
     let factor = 2.0 * PI / 3.0;
     let [x, y, z] = &targets.unit;
-    state.force.par_iter_mut().zip(x.par_iter().zip(y).zip(z)).for_each(|(force, ((x, y), z))| {
+    state.sums.force.par_iter_mut().zip(x.par_iter().zip(y).zip(z)).for_each(|(force, ((x, y), z))| {
         let x = [*x, *y, *z];
         let r2: f64 = x.iter().map(|x| x * x).sum();
         let along: f64 = x.iter().zip(dipole).map(|(x, d)| x * d).sum();
         force[0] += factor * (charge * r2 - 2.0 * along + square);
         (0..3).for_each(|a| force[a + 1] += 2.0 * factor * (charge * x[a] - dipole[a]));
     });
-    state.hessian.par_iter_mut().for_each(|hessian| {
+    state.sums.hessian.par_iter_mut().for_each(|hessian| {
         // xx, yy and zz.
         [0, 3, 5].into_iter().for_each(|k| hessian[k] += 2.0 * factor * charge);
     });

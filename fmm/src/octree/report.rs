@@ -1,8 +1,8 @@
 //! The report of a run: interactions by the lists, and the numbers of its stages.
 
 use super::Plan;
-use super::executor::{CPU, Words, Work, flag_names};
-use super::stats::{LeafBy, Pairs, PerKernel, Seconds, Stats};
+use super::executor::Work;
+use super::stats::{Pairs, Stats};
 use crate::expansion::basis::Basis;
 use crate::parallel::prelude::*;
 use crate::tree::lists;
@@ -29,12 +29,9 @@ impl Plan {
         (Pairs { m2l, ..pairs }, streamed)
     }
 
-    /// `backend` is who ran P2P, if it was not the CPU.
-    pub(super) fn stats(&self, backend: Option<&str>, seconds: Seconds, p2p: &Work, m2l: &Work) -> Stats {
-        let words = |pick: fn(&Work) -> u64| pick(p2p) + pick(m2l);
-        let flags = p2p.flags | m2l.flags;
+    /// The report of a run, without its time; `backend` is who ran P2P, if it was not the CPU.
+    pub(super) fn stats(&self, backend: Option<&str>, p2p: &Work, m2l: &Work) -> Stats {
         Stats {
-            backend: backend.unwrap_or(CPU).to_string(),
             n: self.tree.len(),
             targets: self.tree.is_apart().then(|| self.tree.targets().len()),
             order: self.asked.order,
@@ -42,34 +39,16 @@ impl Plan {
             theta: self.options.theta,
             leaf: self.options.leaf,
             enlarge: Some(self.options.enlarge).filter(|times| *times > 1.0),
-            leaf_by: LeafBy::default(),
             levels: self.tree.levels.len(),
-            seconds,
-            waited: None,
-            on_card: None,
             pairs: self.pairs,
-            streamed: PerKernel { p2p: p2p.streamed, m2l: m2l.streamed },
-            recomputed: p2p.recomputed + m2l.recomputed,
             // Pairs of particles that are sources and targets were seen from both ends.
             close_pairs: if self.tree.is_apart() { p2p.close } else { p2p.close.div_ceil(2) },
-            shared_grid_points: p2p.shared,
-            cycles: PerKernel { p2p: p2p.cycles, m2l: m2l.cycles },
-            utilisation: PerKernel { p2p: p2p.utilisation(), m2l: m2l.utilisation() },
-            words: Words { j: words(|w| w.words.j), i: words(|w| w.words.i), result: words(|w| w.words.result) },
-            flags: flag_names(flags),
             softened: (self.options.basis == Basis::Softened).then_some(self.options.order),
-            coincident: p2p.coincident,
             left_out: p2p.left_out.and_then(|sums| {
                 let cell = self.tree.map.edge() * 0.5f64.powi(self.tree.levels.len().max(1) as i32 - 1);
                 sums.left_out(cell, p2p.has_gradient)
             }),
-            rounding: None,
-            error: None,
-            reference: Default::default(),
-            budget: None,
-            more_errors: Vec::new(),
-            left_to_cpu: None,
-            has_gradient: p2p.has_gradient,
+            ..Stats::of_work(backend, p2p, m2l)
         }
     }
 }

@@ -1,49 +1,13 @@
-//! The report of an FMM run: the keys of `pairforge fmm --json` (docs/reference/json.md).
+//! The report of a run: the keys of `pairforge fmm --json` and `pairforge fmm2 --json` (docs/reference/json.md).
+
+pub use crate::stages::rounding::RoundedTerms;
+pub use crate::stages::{Seconds, Waited};
 
 use super::Coincident;
 use super::budget::Budget;
-use super::executor::{Stage, Words};
 use crate::direct::error::Errors;
+use crate::stages::{CPU, Words, Work, flag_names};
 use serde::Serialize;
-
-/// Wall-clock seconds of each stage; `tree` includes the lists, `total` everything but the error measure.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct Seconds {
-    pub tree: f64,
-    pub p2m: f64,
-    pub m2m: f64,
-    pub m2l: f64,
-    pub l2l: f64,
-    pub l2p: f64,
-    pub p2p: f64,
-    pub m2p: f64,
-    pub p2l: f64,
-    pub total: f64,
-}
-
-impl Seconds {
-    /// Adds the seconds of the stages.
-    pub fn add(&mut self, other: &Seconds) {
-        let mut other = *other;
-        for stage in Stage::FAR.into_iter().chain([Stage::P2p]) {
-            *self.of(stage) += *other.of(stage);
-        }
-    }
-
-    /// The seconds of one stage.
-    pub fn of(&mut self, stage: Stage) -> &mut f64 {
-        match stage {
-            Stage::P2m => &mut self.p2m,
-            Stage::M2m => &mut self.m2m,
-            Stage::M2l => &mut self.m2l,
-            Stage::P2l => &mut self.p2l,
-            Stage::L2l => &mut self.l2l,
-            Stage::L2p => &mut self.l2p,
-            Stage::M2p => &mut self.m2p,
-            Stage::P2p => &mut self.p2p,
-        }
-    }
-}
 
 /// Interactions: particle pairs (a target's own place in its list included), accepted cell pairs, and particles times
 /// cells.
@@ -53,13 +17,6 @@ pub struct Pairs {
     pub m2l: u64,
     pub m2p: u64,
     pub p2l: u64,
-}
-
-/// Where P2P ran on a device beside the far field on the CPU: how long the one that was done first waited for the other.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct Waited {
-    pub cpu: f64,
-    pub device: f64,
 }
 
 /// Where a GPU ran all stages: seconds of sending particles, of all stages on the GPU, and of fetching results.
@@ -101,34 +58,6 @@ pub enum Reference {
     KernelSums,
 }
 
-/// By how much of themselves results of a run are off at some targets, since the terms of their near field were rounded to the steps of
-/// the outputs' formats: sums of magnitudes over all of these targets.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct RoundedTerms {
-    pub targets: u64,
-    pub potential: f64,
-    pub gradient: f64,
-}
-
-/// Part that may well be lost so.
-const ROUNDED: f64 = 1e-5;
-
-impl RoundedTerms {
-    /// Sentence that tells of it, with the remedy.
-    pub fn sentence(&self) -> String {
-        let (what, pin, part) = match self.potential >= self.gradient {
-            true => ("potential", "pout", self.potential),
-            false => ("gradient", "gout", self.gradient),
-        };
-        let bits = (part / ROUNDED).log2().ceil().max(1.0);
-        format!(
-            "rounding the terms of the near field to the steps of `{pin}` takes {part:.1e} of the {what} (at {} targets), since terms are as \
-             small as the format's steps: give `{pin}` at least {bits} fraction bits more, or take --backend cpu, where sums of kernels are f64",
-            self.targets
-        )
-    }
-}
-
 /// The part of potentials and gradients at some targets that pairs in cells have which are not near each other, where these pairs are left
 /// out: sums of magnitudes over all of these targets. On ranks no targets are looked at, and the parts are 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
@@ -158,10 +87,29 @@ impl LeftOut {
     }
 }
 
-/// The whole report.
+/// Errors of results, as the method in space or in the plane measures them.
+pub trait Measured {
+    const IN_SPACE: bool;
+}
+
+impl Measured for Errors {
+    const IN_SPACE: bool = true;
+}
+
+fn is_in_space<E: Measured, T>(_: &T) -> bool {
+    E::IN_SPACE
+}
+
+fn is_in_plane<E: Measured, T>(_: &T) -> bool {
+    !E::IN_SPACE
+}
+
+/// The whole report, with the errors of one of the two methods: keys that it has not are left out.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct Stats {
+pub struct Stats<E: Measured = Errors> {
     pub backend: String,
+    #[serde(skip_serializing_if = "is_in_space::<E, _>")]
+    pub kernel: &'static str,
     pub n: usize,
     /// The number of targets, where these are not the sources.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,12 +123,16 @@ pub struct Stats {
     /// The edge of the root cell in edges of the particles' box, where it is longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enlarge: Option<f64>,
+    #[serde(skip_serializing_if = "is_in_space::<E, _>")]
+    pub precision: &'static str,
     /// Where the leaf size comes from.
+    #[serde(skip_serializing_if = "is_in_plane::<E, _>")]
     pub leaf_by: LeafBy,
-    /// Levels of the tree, the root's included.
+    /// Levels of the tree or mesh, the root's included.
     pub levels: usize,
     pub seconds: Seconds,
     pub waited: Option<Waited>,
+    #[serde(skip_serializing_if = "is_in_plane::<E, _>")]
     pub on_card: Option<OnGpu>,
     pub pairs: Pairs,
     /// Pairs that went through the kernels; for M2L masked near pairs are included.
@@ -210,12 +162,13 @@ pub struct Stats {
     /// Rounding of a kernel's near field to the steps of its outputs, where it matters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounding: Option<RoundedTerms>,
-    pub error: Option<Errors>,
+    pub error: Option<E>,
     #[serde(skip)]
     pub reference: Reference,
     /// The same for each further set of charges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub more_errors: Vec<Errors>,
+    pub more_errors: Vec<E>,
+    #[serde(skip_serializing_if = "is_in_plane::<E, _>")]
     pub budget: Option<Budget>,
     /// Why a GPU left all stages but P2P to the CPU, where it was not asked to.
     #[serde(skip)]
@@ -225,10 +178,31 @@ pub struct Stats {
     pub has_gradient: bool,
 }
 
-impl Stats {
+impl<E: Measured> Stats<E> {
     /// The same with the errors of all sets of charges.
-    pub fn with_errors(self, errors: Vec<Errors>) -> Stats {
+    pub fn with_errors(self, errors: Vec<E>) -> Stats<E> {
         let mut errors = errors.into_iter();
         Stats { error: errors.next(), more_errors: errors.collect(), ..self }
+    }
+}
+
+impl<E: Measured + Default> Stats<E> {
+    /// The keys that tell of the work of all stages; `backend` is who ran P2P, if it was not the CPU.
+    pub fn of_work(backend: Option<&str>, p2p: &Work, m2l: &Work) -> Stats<E> {
+        let words = |pick: fn(&Words) -> u64| pick(&p2p.words) + pick(&m2l.words);
+        Stats {
+            backend: backend.unwrap_or(CPU).to_string(),
+            streamed: PerKernel { p2p: p2p.streamed, m2l: m2l.streamed },
+            recomputed: p2p.recomputed + m2l.recomputed,
+            close_pairs: p2p.close,
+            shared_grid_points: p2p.shared,
+            cycles: PerKernel { p2p: p2p.cycles, m2l: m2l.cycles },
+            utilisation: PerKernel { p2p: p2p.utilisation(), m2l: m2l.utilisation() },
+            words: Words { j: words(|w| w.j), i: words(|w| w.i), result: words(|w| w.result) },
+            flags: flag_names(p2p.flags | m2l.flags),
+            coincident: p2p.coincident,
+            has_gradient: p2p.has_gradient,
+            ..Stats::default()
+        }
     }
 }

@@ -112,7 +112,7 @@ pub struct Found {
 struct SingleProcess<'a, 'e, 'p> {
     problem: &'a Problem<'a>,
     plan: Plan,
-    executors: &'a mut [&'e mut dyn Executor],
+    executors: &'a mut [&'e mut dyn Executor<Plan>],
     progress: &'a mut Progress<'p>,
 }
 
@@ -149,7 +149,7 @@ pub fn within(
     wanted: f64,
     problem: &Problem,
     options: &FmmOptions,
-    executors: &mut [&mut dyn Executor],
+    executors: &mut [&mut dyn Executor<Plan>],
     progress: &mut Progress,
 ) -> Result<Tuned, FmmError> {
     check_executors(options, problem.wanted(), executors)?;
@@ -453,7 +453,7 @@ mod tests {
     fn a_card_goes_on_in_f64_where_f32_does_not_reach() {
         let particles = generate(800, Distribution::Uniform, Charge::Random, 5);
         let free = |precision| Free { theta: true, precision, leaf: true, enlarge: false };
-        let within = |free, executors: &mut [&mut dyn Executor]| {
+        let within = |free, executors: &mut [&mut dyn Executor<Plan>]| {
             let costs = Costs::default();
             let problem = Problem {
                 geometry: particles.columns().into(),
@@ -470,7 +470,7 @@ mod tests {
                 FmmOptions { basis: Basis::Solid, leaf: 40, precision: Precision::F32, ..FmmOptions::default() };
             within(1e-8, &problem, &start(&options, 1e-8), executors, &mut |_, _, _| {})
         };
-        for executors in [&mut [] as &mut [&mut dyn Executor], &mut [&mut NativeP2p(None)]] {
+        for executors in [&mut [] as &mut [&mut dyn Executor<Plan>], &mut [&mut NativeP2p(None)]] {
             let found = within(free(true), executors).expect("f64 does");
             assert_eq!(found.plan.options.precision, Precision::F64);
             assert!(found.errors[0].gradient_rel_l2.is_some_and(|e| e <= 1e-8));

@@ -3,11 +3,12 @@
 use super::direct::Direct;
 use super::{Field, Kernel};
 use crate::direct::error::{is_beside_nothing, ratio, sample};
+use crate::octree::stats::Measured;
 use serde::Serialize;
 
 /// Errors over sampled targets: relative L2 norms, and the largest relative error of a target, which is the norm (5.3) of the paper.
 /// For `harmonic` the potential is Phi and there is no gradient.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Errors {
     pub samples: usize,
     pub potential_rel_l2: f64,
@@ -16,6 +17,10 @@ pub struct Errors {
     pub gradient_median: Option<f64>,
     pub gradient_p99: Option<f64>,
     pub gradient_largest: Option<f64>,
+}
+
+impl Measured for Errors {
+    const IN_SPACE: bool = false;
 }
 
 impl Errors {

@@ -7,22 +7,26 @@ use super::near::{Sources, add_near};
 use super::points::{Place, Room, Setting, from_local, from_multipole, to_local, to_multipole};
 use super::shift::{self, Ratios, Shift, m2l, shift};
 use super::single::{Single, near_single};
-use super::{Coefficients, Expansions, Kernel, Plan, Stage, State, wide};
+use super::state::stride;
+use super::{Kernel, Plan, State, wide};
 use crate::arith::vector::{Isa, Vectors};
-use crate::arith::wide::Wide;
+use crate::arith::wide::{Wide, WideValues};
 use crate::parallel::prelude::*;
+use crate::stages::{Coefficients, Expansions, Stage, Work};
 use std::ops::Range;
 
 /// Runs any stage.
-pub(super) fn run(stage: Stage, state: &mut State) {
+pub(super) fn run(stage: Stage, state: &mut State) -> Work {
     if stage == Stage::P2p {
-        return p2p(state);
+        p2p(state);
+        return Work { wide: far_beyond(state.plan, state.charges), ..Work::default() };
     }
-    let State { plan, strengths, expansions, sums, .. } = state;
+    let State { plan, charges, expansions, sums } = state;
     match expansions {
-        Expansions::F32(c) => Far { plan, strengths }.run(stage, c, sums),
-        Expansions::F64(c) => Far { plan, strengths }.run(stage, c, sums),
+        Expansions::F32(c) => Far { plan, strengths: charges }.run(stage, c, sums),
+        Expansions::F64(c) => Far { plan, strengths: charges }.run(stage, c, sums),
     }
+    Work::default()
 }
 
 /// Finest boxes that a thread takes at a time.
@@ -132,9 +136,9 @@ impl Far<'_> {
     }
 
     fn p2m<T: Vectors>(&self, c: &mut Coefficients<T>) {
-        let (stride, finest, isa) = (c.stride(), self.plan.mesh.finest(), Isa::best());
+        let (stride, finest, isa) = (stride(self.plan.options.order), self.plan.mesh.finest(), Isa::best());
         let boxes = self.plan.lists.near.len();
-        let rows = c.multipole[finest * stride..(finest + boxes) * stride].par_chunks_mut(stride).enumerate();
+        let rows = c.m[finest * stride..(finest + boxes) * stride].par_chunks_mut(stride).enumerate();
         rows.for_each_init(Scratch::default, |Scratch { room, row }, (k, out)| {
             row.clear();
             row.resize(stride, 0.0);
@@ -145,8 +149,8 @@ impl Far<'_> {
     }
 
     fn p2l<T: Vectors>(&self, c: &mut Coefficients<T>) {
-        let (stride, finest, isa) = (c.stride(), self.plan.mesh.finest(), Isa::best());
-        let rows = c.local[finest * stride..].par_chunks_mut(stride).enumerate();
+        let (stride, finest, isa) = (stride(self.plan.options.order), self.plan.mesh.finest(), Isa::best());
+        let rows = c.l[finest * stride..].par_chunks_mut(stride).enumerate();
         rows.for_each_init(Scratch::default, |Scratch { room, row }, (k, out)| {
             let list = self.plan.lists.p2l.of(k);
             if list.is_empty() {
@@ -165,13 +169,13 @@ impl Far<'_> {
     }
 
     fn l2p<T: Vectors>(&self, c: &Coefficients<T>, sums: &mut super::Sums) {
-        let (stride, finest, isa) = (c.stride(), self.plan.mesh.finest(), Isa::best());
+        let (stride, finest, isa) = (stride(self.plan.options.order), self.plan.mesh.finest(), Isa::best());
         let targets = self.plan.mesh.targets();
         parts(targets, sums).into_par_iter().for_each_init(Scratch::default, |Scratch { room, row }, mut part| {
             for k in part.boxes.clone() {
                 let (place, range) = (self.place(finest + k), targets.range(k));
                 row.clear();
-                row.extend(c.local[(finest + k) * stride..][..stride].iter().map(|x| x.f64()));
+                row.extend(c.l[(finest + k) * stride..][..stride].iter().map(|x| x.f64()));
                 room.place(&targets.x[range.clone()], &targets.y[range.clone()], &place);
                 room.clear_sums();
                 let Room { x, y, sums, .. } = &mut *room;
@@ -187,7 +191,7 @@ impl Far<'_> {
     }
 
     fn m2p<T: Vectors>(&self, c: &Coefficients<T>, sums: &mut super::Sums) {
-        let (stride, finest, isa) = (c.stride(), self.plan.mesh.finest(), Isa::best());
+        let (stride, finest, isa) = (stride(self.plan.options.order), self.plan.mesh.finest(), Isa::best());
         let targets = self.plan.mesh.targets();
         parts(targets, sums).into_par_iter().for_each_init(Scratch::default, |Scratch { room, row }, mut part| {
             for k in part.boxes.clone() {
@@ -196,7 +200,7 @@ impl Far<'_> {
                     let source = finest + *source as usize;
                     let place = self.place(source);
                     row.clear();
-                    row.extend(c.multipole[source * stride..][..stride].iter().map(|x| x.f64()));
+                    row.extend(c.m[source * stride..][..stride].iter().map(|x| x.f64()));
                     room.place(&targets.x[range.clone()], &targets.y[range.clone()], &place);
                     room.clear_sums();
                     let log_u = self.log_u(&place);
@@ -249,11 +253,11 @@ impl Far<'_> {
     }
 
     fn m2m<T: Vectors>(&self, c: &mut Coefficients<T>) {
-        let stride = c.stride();
+        let stride = stride(self.plan.options.order);
         let lanes = Isa::best().lanes::<f64>();
         for level in (0..self.plan.mesh.levels).rev() {
             let (above, below) = (first(level), first(level + 1));
-            let (parents, children) = c.multipole.split_at_mut(below * stride);
+            let (parents, children) = c.m.split_at_mut(below * stride);
             // So many parents at a time that their children fill a vector.
             let group = lanes / 4;
             let groups = parents[above * stride..].par_chunks_mut(group * stride).enumerate();
@@ -276,11 +280,11 @@ impl Far<'_> {
     }
 
     fn l2l<T: Vectors>(&self, c: &mut Coefficients<T>) {
-        let stride = c.stride();
+        let stride = stride(self.plan.options.order);
         let lanes = Isa::best().lanes::<f64>();
         for level in 0..self.plan.mesh.levels {
             let (above, below) = (first(level), first(level + 1));
-            let (parents, children) = c.local.split_at_mut(below * stride);
+            let (parents, children) = c.l.split_at_mut(below * stride);
             let parents = &parents[above * stride..];
             let boxes = 1usize << (2 * level + 2);
             let groups = children[..boxes * stride].par_chunks_mut(lanes * stride).enumerate();
@@ -300,12 +304,12 @@ impl Far<'_> {
     }
 
     fn m2l<T: Vectors>(&self, c: &mut Coefficients<T>) {
-        let (stride, order, isa) = (c.stride(), self.plan.options.order, Isa::best());
+        let (stride, order, isa) = (stride(self.plan.options.order), self.plan.options.order, Isa::best());
         let lanes = isa.lanes::<T>();
         let (boxes, shift) = (&self.plan.mesh.boxes, self.plan.mesh.frame.log_unit());
         let is_log = self.plan.options.kernel == Kernel::Log;
-        let all = &c.multipole;
-        let rows = c.local.par_chunks_mut(stride).enumerate();
+        let all = &c.m;
+        let rows = c.l.par_chunks_mut(stride).enumerate();
         rows.for_each_init(Vec::new, |ratios: &mut Vec<Ratios<T>>, (k, out)| {
             let list = self.plan.lists.weak.of(k);
             ratios.clear();
@@ -406,10 +410,9 @@ struct NearScratch {
 }
 
 fn p2p(state: &mut State) {
-    let State { plan, strengths, sums, wide, expansions } = state;
+    let State { plan, charges: strengths, sums, expansions } = state;
     let (targets, near) = (plan.mesh.targets(), Near::new(plan, strengths));
     let is_single = matches!(expansions, Expansions::F32(_)) && plan.options.kernel == Kernel::Harmonic;
-    wide.extend(far_beyond(plan, strengths));
     let is_mutual = plan.options.kernel == Kernel::Log && !plan.mesh.is_apart();
     if let Some(left) = is_mutual.then(|| Left::new(plan)).flatten() {
         return mutual(plan, &near, &left, sums);
@@ -475,8 +478,9 @@ fn mutual(plan: &Plan, near: &Near, left: &Left, sums: &mut super::Sums) {
     });
 }
 
-/// The contributions to targets in tiny boxes of the sources in such boxes.
-pub fn far_beyond(plan: &Plan, strengths: &super::Scaled) -> Vec<(usize, [Wide; 3])> {
+/// The contributions to targets in tiny boxes of the sources in such boxes: the terms of the columns of [`super::Sums`], in the user's
+/// units.
+pub fn far_beyond(plan: &Plan, strengths: &super::Scaled) -> Vec<(usize, WideValues)> {
     let (mesh, lists) = (&plan.mesh, &plan.lists);
     let Some(exact) = &mesh.exact else { return Vec::new() };
     let of_target = |k: usize, t: usize| {
@@ -491,7 +495,9 @@ pub fn far_beyond(plan: &Plan, strengths: &super::Scaled) -> Vec<(usize, [Wide; 
                 wide::act(plan.options.kernel, target, source, strength, &mut sum);
             }
         }
-        (t, sum.map(|s| s.scaled(strengths.exponent)))
+        let mut values = WideValues::default();
+        values.iter_mut().zip(sum).for_each(|(value, sum)| *value = sum.scaled(strengths.exponent));
+        (t, values)
     };
     let targets = |k: usize| if mesh.boxes.is_tiny[k] { mesh.targets().range(k) } else { 0..0 };
     (0..lists.near.len()).into_par_iter().flat_map_iter(|k| targets(k).map(move |t| of_target(k, t))).collect()

@@ -2,16 +2,13 @@
 
 use super::lists::Lists;
 use super::mesh::{Mesh, Scale};
-use super::stats::Seconds;
-use super::{
-    Coefficients, Executor, Expansions, Field, Geometry, Options, Scaled, Stage, State, Strengths, Sums, Work,
-};
-use super::{native, options};
-use crate::arith::wide::Wide;
-use crate::octree::executor::Progress;
-use crate::octree::stats::{self, Pairs, Waited};
-use crate::octree::{FmmError, Precision, overlap};
+use super::state::zeros;
+use super::{Field, Geometry, Options, State, Strengths, options};
+use crate::arith::wide::{Wide, WideValues};
+use crate::octree::Precision;
+use crate::octree::stats::Pairs;
 use crate::parallel::prelude::*;
+use crate::stages::{Executor, Expansions, FmmError, Progress, Ran, Seconds, SinglePart, Stage, Stages, Waited, Work};
 use std::time::Instant;
 
 /// The mesh and its lists for points at fixed positions. It may be run for many sets of strengths.
@@ -30,8 +27,8 @@ pub struct Solution {
     pub seconds: Seconds,
     /// Where P2P ran beside the other stages.
     pub waited: Option<Waited>,
-    /// The work of executors.
-    pub work: Vec<(Stage, Work)>,
+    /// The work of P2P.
+    pub p2p: Work,
 }
 
 impl Plan {
@@ -59,36 +56,30 @@ impl Plan {
     pub fn run(
         &self,
         strengths: &Strengths,
-        executors: &mut [&mut dyn Executor],
+        executors: &mut [&mut dyn Executor<Plan>],
         progress: &mut Progress,
     ) -> Result<Solution, FmmError> {
         options::check_strengths(self.mesh.sources.len(), self.options.kernel, strengths)?;
         executors.iter_mut().try_for_each(|e| e.bind(self))?;
         let start = Instant::now();
         let scaled = strengths.scaled(&self.mesh.sources.order);
-        let mut state = State::new(self, &scaled, self.expansions());
-        let mut run = Stages { executors, seconds: stats::Seconds::default(), work: Vec::new(), progress };
-        let waited = match run.is_beside() {
-            true => Some(run.beside(&mut state)?),
-            false => {
-                Stage::FAR.into_iter().chain([Stage::P2p]).try_for_each(|stage| run.stage(stage, &mut state))?;
-                None
-            }
-        };
-        let Stages { seconds: stages, work, .. } = run;
-        let field = state.field()?;
+        let mut run = Stages { executors, parts: &SinglePart, seconds: Seconds::default(), progress };
+        let mut states = [State::new(self, &scaled, self.expansions())];
+        let Ran { p2p, waited, .. } = run.run(&Stage::FAR, &mut states)?;
+        let stages = run.seconds;
+        let field = states[0].field(&p2p[0].wide)?;
         let mut seconds = self.seconds;
-        seconds.stages.add(&stages);
-        seconds.stages.total += start.elapsed().as_secs_f64();
-        Ok(Solution { field, seconds, waited, work })
+        seconds.add(&stages);
+        seconds.total += start.elapsed().as_secs_f64();
+        Ok(Solution { field, seconds, waited, p2p: Work::sum(p2p) })
     }
 
     /// Nothing computed yet. Expansions are in f32 where that was asked for and holds them.
     fn expansions(&self) -> Expansions {
         let (boxes, order) = (self.mesh.boxes.len(), self.options.order);
         match self.options.precision == Precision::F32 && self.suits_f32() {
-            true => Expansions::F32(Coefficients::zeros(boxes, order)),
-            false => Expansions::F64(Coefficients::zeros(boxes, order)),
+            true => Expansions::F32(zeros(boxes, order)),
+            false => Expansions::F64(zeros(boxes, order)),
         }
     }
 
@@ -99,69 +90,14 @@ impl Plan {
     }
 }
 
-/// A run's executors, what they did, and the seconds of the stages.
-struct Stages<'a, 'e, 'p> {
-    executors: &'a mut [&'e mut dyn Executor],
-    seconds: stats::Seconds,
-    work: Vec<(Stage, Work)>,
-    progress: &'a mut Progress<'p>,
-}
-
-impl Stages<'_, '_, '_> {
-    fn stage(&mut self, stage: Stage, state: &mut State) -> Result<(), FmmError> {
-        let start = Instant::now();
-        match self.executors.iter_mut().find(|e| e.takes(stage)) {
-            Some(executor) => self.work.push((stage, executor.run(stage, state, self.progress)?)),
-            None => {
-                (self.progress)(stage.name(), 0, 0);
-                native::run(stage, state);
-            }
-        }
-        *self.seconds.of(stage) += start.elapsed().as_secs_f64();
-        Ok(())
-    }
-
-    /// Whether P2P runs on a device while the CPU does all other stages.
-    fn is_beside(&self) -> bool {
-        let device = self.executors.iter().find(|e| e.takes(Stage::P2p)).is_some_and(|e| e.is_device());
-        device && Stage::FAR.iter().all(|stage| !self.executors.iter().any(|e| e.takes(*stage)))
-    }
-
-    /// Runs P2P beside all other stages.
-    fn beside(&mut self, state: &mut State) -> Result<Waited, FmmError> {
-        let mut near = State::new(state.plan, state.strengths, Expansions::F64(Coefficients::zeros(0, 0)));
-        let far = || {
-            let mut seconds = stats::Seconds::default();
-            for stage in Stage::FAR {
-                let start = Instant::now();
-                native::run(stage, state);
-                *seconds.of(stage) += start.elapsed().as_secs_f64();
-            }
-            seconds
-        };
-        let both = overlap::both(far, || self.stage(Stage::P2p, &mut near))?;
-        self.seconds.add(&both.far);
-        // P2P adds once to each sum, so that the bits are those of one stage after the other.
-        let columns = state.sums.columns_mut().zip(near.sums.columns());
-        columns.for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(to, x)| *to += x));
-        state.wide.extend(near.wide);
-        Ok(both.waited)
-    }
-}
-
 /// The highest order whose coefficients f32 holds; it is above the one whose error is that of f32.
 const MOST_F32: usize = 24;
 
-impl<'a> State<'a> {
-    fn new(plan: &'a Plan, strengths: &'a Scaled, expansions: Expansions) -> State<'a> {
-        let sums = Sums::zeros(plan.mesh.targets().len(), plan.options.kernel);
-        State { plan, strengths, expansions, sums, wide: Vec::new() }
-    }
-
+impl State<'_> {
     /// The results in the order of the input and the user's units.
-    fn field(&self) -> Result<Field, FmmError> {
+    fn field(&self, wide: &[(usize, WideValues)]) -> Result<Field, FmmError> {
         let (targets, kernel) = (self.plan.mesh.targets(), self.plan.options.kernel);
-        let q = self.strengths.exponent;
+        let q = self.charges.exponent;
         let powers = [q - self.plan.mesh.frame.exponent, q - self.plan.mesh.frame.exponent, q];
         let mut field = Field::zeros(targets.len(), kernel);
         let mut place = vec![0u32; targets.len()];
@@ -170,7 +106,7 @@ impl<'a> State<'a> {
             let scale = Scale::new(power);
             to.par_iter_mut().zip(&place).with_min_len(4096).for_each(|(to, k)| *to = scale.of(from[*k as usize]));
         }
-        for (k, sums) in &self.wide {
+        for (k, sums) in wide {
             let at = targets.order[*k] as usize;
             let columns = field.columns_mut().zip(self.sums.columns()).zip(powers).zip(sums);
             for (((to, from), power), sum) in columns {

@@ -1,7 +1,7 @@
 //! Between points and expansions: P2M, L2P, P2L and M2P, with a vector of points at a time.
 //!
 //! With z the place of a point relative to the centre of the box, in its unit u, and a_j and b_j the coefficients as they are
-//! kept ([`super::Coefficients`]):
+//! kept ([`super::State`]):
 //!
 //! - `harmonic`, Phi = Gamma_k / (z_k - z): a_j = -Gamma z_k^(j-1) / u; b_j = Gamma / (u z_k^(j+1)).
 //! - `log`, W = q log(z - z_k): a_0 = q, a_j = -q z_k^j / j; b_0 = q log(-z_k), b_j = -q / (j z_k^j). The potential is Re W, the

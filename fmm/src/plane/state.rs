@@ -1,33 +1,12 @@
-//! The state that the stages of a run work on, and their executors.
+//! A plan in the plane as a [problem](Problem) whose stages run: its memory, and what the CPU does.
 
 use super::mesh::Scale;
 use super::shift::LANES;
-use super::{Kernel, Plan, Stage, Work};
+use super::{Kernel, Plan, native};
 use crate::arith::lanes::Real;
 use crate::arith::scale::exponent;
-use crate::arith::wide::Wide;
-use crate::octree::FmmError;
-use crate::octree::executor::Progress;
 use crate::parallel::prelude::*;
-
-/// Runs some stages. What nobody takes runs on the CPU.
-pub trait Executor {
-    fn name(&self) -> &str;
-
-    /// Whether it runs this stage.
-    fn takes(&self, stage: Stage) -> bool;
-
-    /// Whether its stages leave the CPU free.
-    fn is_device(&self) -> bool {
-        false
-    }
-
-    /// Finds everything that can be wrong with this executor for a plan. It is called before the first stage runs.
-    fn bind(&mut self, plan: &Plan) -> Result<(), FmmError>;
-
-    /// Runs a stage that it takes, for the plan that it is bound to.
-    fn run(&mut self, stage: Stage, state: &mut State, progress: &mut Progress) -> Result<Work, FmmError>;
-}
+use crate::stages::{self, Coefficients, Problem, Stage, Work};
 
 /// The strengths of the sources, in the order of the input and the user's units.
 #[derive(Clone, Copy, Debug)]
@@ -58,44 +37,41 @@ impl Strengths<'_> {
 }
 
 /// The data that the stages of a run for one set of strengths work on.
-pub struct State<'a> {
-    pub plan: &'a Plan,
-    pub strengths: &'a Scaled,
-    pub expansions: Expansions,
-    pub sums: Sums,
-    /// The terms that are added to the sums at some sorted targets, in the user's units: pairs whose distance f64 does not hold.
-    pub wide: Vec<(usize, [Wide; 3])>,
-}
-
-/// The expansions of all boxes.
-pub enum Expansions {
-    F32(Coefficients<f32>),
-    F64(Coefficients<f64>),
-}
-
-/// One multipole and one local expansion for each box of all levels, [`Coefficients::stride`] numbers each: the real parts of the
-/// coefficients 0 to p, then their imaginary parts.
 ///
-/// In a box with the unit of length u ([`super::mesh::Boxes::unit`]) they are a_j / u^j and b_j u^j of (2.2) and (2.3), which do
-/// not leave the range of the format whatever the size of the box. The expansions of the kernel `harmonic` are those of Phi, with
-/// a_0 = 0; those of `log` are of the sum of q_j log(z - z_j), whose real part is the potential.
+/// Its expansions are the multipole and the local one of each box of all levels, 2 (p + 1) numbers each: the real parts of the
+/// coefficients 0 to p, then their imaginary parts. In a box with the unit of length u ([`super::mesh::Boxes::unit`]) they are a_j / u^j and
+/// b_j u^j of (2.2) and (2.3), which do not leave the range of the format whatever the size of the box. The expansions of the kernel
+/// `harmonic` are those of Phi, with a_0 = 0; those of `log` are of the sum of q_j log(z - z_j), whose real part is the potential.
 ///
 /// Behind the last multipole expansion stand zeros, so that whole vectors can be read from any place.
-pub struct Coefficients<T> {
-    pub order: usize,
-    pub multipole: Vec<T>,
-    pub local: Vec<T>,
+pub type State<'a> = stages::State<'a, Plan>;
+
+/// Numbers of an expansion.
+pub(super) fn stride(order: usize) -> usize {
+    2 * (order + 1)
 }
 
-impl<T: Real> Coefficients<T> {
-    pub fn zeros(boxes: usize, order: usize) -> Coefficients<T> {
-        let zeros = |more: usize| vec![T::default(); boxes * 2 * (order + 1) + more];
-        Coefficients { order, multipole: zeros(LANES), local: zeros(0) }
+/// Expansions of so many boxes.
+pub(super) fn zeros<T: Real>(boxes: usize, order: usize) -> Coefficients<T> {
+    let numbers = boxes * stride(order);
+    Coefficients::zeros(numbers + LANES, numbers)
+}
+
+impl Problem for Plan {
+    type Charges = Scaled;
+    type Sums = Sums;
+
+    fn sums(&self) -> Sums {
+        Sums::zeros(self.mesh.targets().len(), self.options.kernel)
     }
 
-    /// Numbers of one expansion.
-    pub fn stride(&self) -> usize {
-        2 * (self.order + 1)
+    fn add(to: &mut Sums, other: &Sums) {
+        let columns = to.columns_mut().zip(other.columns());
+        columns.for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(to, x)| *to += x));
+    }
+
+    fn native(stage: Stage, states: &mut [State]) -> Vec<Work> {
+        states.iter_mut().map(|state| native::run(stage, state)).collect()
     }
 }
 
@@ -113,9 +89,7 @@ impl Sums {
         let zeros = || vec![0.0; targets];
         Sums { vector: [zeros(), zeros()], potential: if kernel == Kernel::Log { zeros() } else { Vec::new() } }
     }
-}
 
-impl Sums {
     /// The vector's two columns, then the potential, where there is one.
     pub fn columns(&self) -> impl Iterator<Item = &Vec<f64>> {
         self.vector.iter().chain(Some(&self.potential).filter(|p| !p.is_empty()))

@@ -3,8 +3,8 @@
 use super::direct::Direct;
 use super::error::{Errors, Reference};
 use super::{Executor, Geometry, Kernel, MOST_ORDER, Options, Plan, Solution, Strengths};
-use crate::octree::executor::Progress;
-use crate::octree::{FmmError, Precision};
+use crate::octree::Precision;
+use crate::stages::{FmmError, Progress};
 
 /// The number of points in a finest box, N_d of (5.2), that costs about the least (docs/method/two-dimensions.md, Choosing N_d): stages by
 /// boxes, M2L above all, take as long as P2P.
@@ -57,7 +57,7 @@ pub fn within(
     wanted: f64,
     problem: &Problem,
     options: &Options,
-    executors: &mut [&mut dyn Executor],
+    executors: &mut [&mut dyn Executor<Plan>],
     progress: &mut Progress,
 ) -> Result<Tuned, FmmError> {
     let direct: Vec<Direct> = problem

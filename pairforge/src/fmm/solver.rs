@@ -113,14 +113,15 @@ impl Solver {
     }
 
     /// Does something with the executors, and the kernel of P2P, if one runs it.
-    fn with_executors<R>(&mut self, work: impl FnOnce(Option<&Graph>, &mut [&mut dyn Executor]) -> R) -> R {
+    fn with_executors<R>(&mut self, work: impl FnOnce(Option<&Graph>, &mut [&mut dyn Executor<Plan>]) -> R) -> R {
         let Solver { route, kernels, backend, .. } = self;
         let p2p = kernels.as_ref().map(|k| &k.p2p).or(route.on_gpu.as_ref());
         let mut pipelines = kernels.as_ref().map(|k| Pipelines::new(&mut **backend, &k.p2p, k.m2l.as_ref()));
         #[allow(unused_mut, reason = "GPUs may be left out")]
-        let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
+        let mut executors: Vec<&mut dyn Executor<Plan>> =
+            pipelines.iter_mut().map(|p| p as &mut dyn Executor<Plan>).collect();
         #[cfg(feature = "cuda")]
-        executors.extend(self.gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
+        executors.extend(self.gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor<Plan>));
         work(p2p, &mut executors)
     }
 

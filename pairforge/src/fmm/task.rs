@@ -37,7 +37,7 @@ impl Task<'_> {
     /// The plan and what it gives, with the options that were asked for or those that a wanted error takes.
     pub fn solve(
         &self,
-        executors: &mut [&mut dyn Executor],
+        executors: &mut [&mut dyn Executor<Plan>],
         progress: &mut Progress,
     ) -> Result<(Plan, Solutions), Error> {
         if let Some(wanted) = self.asked.tolerance {
@@ -54,7 +54,7 @@ impl Task<'_> {
     pub fn run(
         &self,
         left_to_cpu: Option<String>,
-        executors: &mut [&mut dyn Executor],
+        executors: &mut [&mut dyn Executor<Plan>],
         progress: &mut Progress,
     ) -> Result<Solved, Error> {
         self.check_budget()?;
@@ -133,7 +133,7 @@ impl Task<'_> {
     fn within(
         &self,
         wanted: f64,
-        executors: &mut [&mut dyn Executor],
+        executors: &mut [&mut dyn Executor<Plan>],
         progress: &mut Progress,
     ) -> Result<(Plan, Solutions), Error> {
         let problem = self.tuned();
@@ -208,7 +208,7 @@ impl Task<'_> {
         &self,
         plan: &Plan,
         field: &Field,
-        executors: &mut [&mut dyn Executor],
+        executors: &mut [&mut dyn Executor<Plan>],
         progress: &mut Progress,
     ) -> Result<Budget, Error> {
         let Problem { geometry, sets } = self.problem;

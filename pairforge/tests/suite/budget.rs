@@ -34,7 +34,8 @@ fn budget_of(p: &Particles, options: &FmmOptions, p2p: Option<&Graph>, m2l: Opti
     };
     let mut backend = (find("emulator").expect("a backend").0.open)(&BackendOptions::default());
     let mut pipelines = p2p.map(|p2p| Pipelines::new(&mut *backend, p2p, m2l));
-    let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
+    let mut executors: Vec<&mut dyn Executor<Plan>> =
+        pipelines.iter_mut().map(|p| p as &mut dyn Executor<Plan>).collect();
     let progress = &mut |_: &'static str, _, _| {};
     let field = plan.solve(&p.q, &mut executors, progress).expect("it runs").field;
     let run = Run { plan: &plan, geometry: p.columns().into(), sources: p.q[..].into(), p2p: p2p.map(of_graph) };

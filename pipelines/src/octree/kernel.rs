@@ -39,11 +39,11 @@ impl Kernel for P2pKernel {
         Ok(function::function(&self.0, &setting, &Cells::of(options, levels))?)
     }
 
-    fn in_f64(&self) -> Box<dyn Executor + '_> {
+    fn in_f64(&self) -> Box<dyn Executor<Plan> + '_> {
         Box::new(Pipelines::owning((cpu::ENTRY.open)(&BackendOptions::default()), &self.0).exact())
     }
 
-    fn on_grid(&self) -> Box<dyn Executor + '_> {
+    fn on_grid(&self) -> Box<dyn Executor<Plan> + '_> {
         Box::new(Pipelines::owning((cpu::ENTRY.open)(&BackendOptions::default()), &self.0))
     }
 

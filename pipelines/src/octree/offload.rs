@@ -157,7 +157,7 @@ impl Bound {
     }
 }
 
-impl Executor for Pipelines<'_> {
+impl Executor<Plan> for Pipelines<'_> {
     fn name(&self) -> &str {
         self.backend.name()
     }

@@ -9,12 +9,11 @@ use crate::job::{Backend, Job, Run, SourceRange};
 use crate::octree::bind::{Feed, Feeds};
 use crate::octree::offload::{Apart, Records, Replaced, WRONG_P2P, grid_pattern, hold, table, value};
 use close::{Close, Grid};
-use fmm::octree::FmmError;
-use fmm::octree::executor::Progress;
 use fmm::parallel::prelude::*;
 use fmm::plane::native::{Near, far_beyond, near_ranges};
 use fmm::plane::points::Room;
-use fmm::plane::{Executor, Plan, Stage, State, Work};
+use fmm::plane::{Plan, State};
+use fmm::stages::{Executor, FmmError, Progress, Stage, Work};
 use fmm::tree::boxmap::BoxMap;
 use pg2::graph::Graph;
 use std::ops::Range;
@@ -43,7 +42,7 @@ impl<'a> Pipelines<'a> {
     }
 }
 
-impl Executor for Pipelines<'_> {
+impl Executor<Plan> for Pipelines<'_> {
     fn name(&self) -> &str {
         self.backend.name()
     }
@@ -63,9 +62,9 @@ impl Executor for Pipelines<'_> {
         Ok(())
     }
 
-    fn run(&mut self, _: Stage, state: &mut State, progress: &mut Progress) -> Result<Work, FmmError> {
+    fn run(&mut self, _: Stage, state: &mut State, _: &[f64], progress: &mut Progress) -> Result<Work, FmmError> {
         let kernel = self.bound.as_ref().expect("it was bound");
-        if !kernel.is_complex && !state.strengths.im.is_empty() {
+        if !kernel.is_complex && !state.charges.im.is_empty() {
             return Err(FmmError::Option(format!(
                 "`mj` of {} is a real number, but strengths are complex; give the kernel `mj[2]`, real and imaginary part",
                 self.kernel.name
@@ -97,7 +96,7 @@ struct Prepared {
 
 impl Prepared {
     fn new(kernel: &P2p, state: &State) -> Prepared {
-        let (plan, strengths) = (state.plan, state.strengths);
+        let (plan, strengths) = (state.plan, state.charges);
         let grid = Grid::new(&plan.mesh);
         let close = Close::find(plan, strengths, &grid);
         let record = |points: &[Vec<i32>; 2], feeds: &Feeds| {
@@ -149,8 +148,7 @@ impl Prepared {
         for (c, column) in state.sums.columns_mut().enumerate() {
             column.iter_mut().zip(&sums).for_each(|(x, sums)| *x += sums[c]);
         }
-        state.wide.extend(far_beyond(plan, state.strengths));
-        work
+        Work { wide: far_beyond(plan, state.charges), ..work }
     }
 }
 
@@ -183,7 +181,7 @@ impl Units<'_> {
 /// Computes the sums of some targets in f64; gives how many these are.
 fn compute(state: &State, again: &[bool], sums: &mut [[f64; 3]]) -> u64 {
     let (plan, targets) = (state.plan, state.plan.mesh.targets());
-    let near = Near::new(plan, state.strengths);
+    let near = Near::new(plan, state.charges);
     let of_box = |(room, ranges): &mut (Room, Vec<Range<usize>>), k: usize| {
         let some: Vec<usize> = targets.range(k).filter(|t| again[*t]).collect();
         near_ranges(plan, k, ranges);

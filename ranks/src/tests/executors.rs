@@ -7,7 +7,7 @@ use fmm::data::periodic::Periodic;
 use fmm::data::random::{Charge, Distribution, generate};
 use fmm::direct::p2p::{Near, Out};
 use fmm::expansion::basis::Basis;
-use fmm::octree::executor::{Executor, Progress, Stage, State, Work};
+use fmm::octree::executor::{Executor, Progress, Stage, State, Sums, Work};
 use fmm::octree::{FmmError, FmmOptions, Plan, Precision};
 use pg2::graph::Graph;
 
@@ -15,7 +15,7 @@ use pg2::graph::Graph;
 /// softening lengths.
 pub struct GpuDevice;
 
-impl Executor for GpuDevice {
+impl Executor<Plan> for GpuDevice {
     fn name(&self) -> &str {
         "card"
     }
@@ -44,7 +44,7 @@ impl Executor for GpuDevice {
     }
 
     fn run(&mut self, _: Stage, state: &mut State, _: &[f64], _: &mut Progress) -> Result<Work, FmmError> {
-        let State { plan, charges, force, hessian, .. } = state;
+        let State { plan, charges, sums: Sums { force, hessian }, .. } = state;
         let near = Near::new(&plan.tree, &plan.lists, charges, plan.options.eps);
         let again = near.one_way::<f32>(vec![Out { force, hessian }]).remove(0);
         Ok(Work {

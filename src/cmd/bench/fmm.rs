@@ -74,7 +74,8 @@ impl Case {
         let p2p = source::load(self.p2p)?.1;
         let m2l = if self.near_only { None } else { Some(m2l_kernel(self.order)?) };
         let mut pipelines = Pipelines::new(&mut *backend, &p2p, m2l.as_ref());
-        let executors: &mut [&mut dyn Executor] = if self.backend == "cpu" { &mut [] } else { &mut [&mut pipelines] };
+        let executors: &mut [&mut dyn Executor<Plan>] =
+            if self.backend == "cpu" { &mut [] } else { &mut [&mut pipelines] };
         let solution = plan.solve(&particles.q, executors, &mut |_, _, _| {}).map_err(wrong)?;
         let mut stats = solution.stats;
         if self.check > 0 {

@@ -274,7 +274,7 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     let ran = |leaf: usize, machine: &Machine| {
         let (mut backend, seen) = machine.backend(&kernels).map_err(failure)?;
         let mut pipelines = Pipelines::new(&mut backend, &kernels.p2p, kernels.m2l.as_ref());
-        let executors: &mut [&mut dyn fmm::octree::executor::Executor] = &mut [&mut pipelines];
+        let executors: &mut [&mut dyn fmm::octree::executor::Executor<Plan>] = &mut [&mut pipelines];
         let stats = plan(leaf)?.solve(&particles.q, executors, &mut |_, _, _| {}).map_err(failure)?.stats;
         Ok(Ran::alone(stats, &kernels, &seen))
     };

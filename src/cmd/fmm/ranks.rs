@@ -11,7 +11,7 @@ use fmm::data::problem::{Geometry, Sources};
 use fmm::octree::budget::Fields;
 use fmm::octree::executor::Executor;
 use fmm::octree::stats::Stats;
-use fmm::octree::{FmmError, FmmOptions};
+use fmm::octree::{FmmError, FmmOptions, Plan};
 use gpu::octree::{Gpu, Share};
 use pairforge::backends::BackendOptions;
 use pairforge::fmm::costs::Known;
@@ -381,8 +381,9 @@ impl Task<'_> {
             None => None,
         };
         let mut pipelines = job.kernels.as_ref().map(|k| Pipelines::new(&mut *backend, &k.p2p, k.m2l.as_ref()));
-        let mut executors: Vec<&mut dyn Executor> = pipelines.iter_mut().map(|p| p as &mut dyn Executor).collect();
-        executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor));
+        let mut executors: Vec<&mut dyn Executor<Plan>> =
+            pipelines.iter_mut().map(|p| p as &mut dyn Executor<Plan>).collect();
+        executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor<Plan>));
         let Some(wanted) = job.args.tol else {
             let Answer { fields, mut stats, report } = solve(comm, &slice, &mut executors)?;
             stats.left_to_cpu = left_to_cpu;
@@ -407,7 +408,7 @@ impl Task<'_> {
         &self,
         comm: &dyn Comm,
         slice: &Slice,
-        executors: &mut [&mut dyn Executor],
+        executors: &mut [&mut dyn Executor<Plan>],
     ) -> Result<Option<Fields>, RankError> {
         match self.job.args.budget {
             true => budget::fields(comm, slice, self.job.p2p().map(of_graph), executors),

@@ -93,12 +93,8 @@ pub fn write(args: &Args, solutions: &[Solution], stats: &Stats, p2p: &Graph) ->
         output::write_json(path, stats)?;
     }
     if let Some(path) = &args.report {
-        let ran = roofline::Ran {
-            backend: &stats.backend,
-            n: stats.n,
-            pairs: stats.pairs.p2p,
-            seconds: stats.seconds.stages.p2p,
-        };
+        let ran =
+            roofline::Ran { backend: &stats.backend, n: stats.n, pairs: stats.pairs.p2p, seconds: stats.seconds.p2p };
         let is_apart = args.targets.is_some();
         let predicted = if is_apart { Vec::new() } else { roofline::rows(p2p, &args.engine, &ran)? };
         output::write_text(path, &table::html(stats, predicted)?)?;

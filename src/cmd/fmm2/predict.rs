@@ -32,9 +32,8 @@ pub fn run(args: &Args, name: &str, options: &Options, p2p: Graph) -> Result<(),
         let mut pipelines = Pipelines::new(&mut backend, &kernels.p2p, &args.params);
         let one = |set: &Strengths| plan.run(set, &mut [&mut pipelines], &mut |_, _, _| {});
         let solutions = sets.iter().map(one).collect::<Result<Vec<Solution>, FmmError>>().map_err(failure)?;
-        let Stats { seconds, pairs, kernels, .. } = Stats::of(&plan, &solutions);
-        let (seconds, seen) = (seconds.stages, *seen.lock().unwrap_or_else(PoisonError::into_inner));
-        let (cycles, utilisation, modelled) = (kernels.cycles, kernels.utilisation, seconds.p2p);
+        let Stats { seconds, pairs, cycles, utilisation, .. } = Stats::of(&plan, &solutions);
+        let (seen, modelled) = (*seen.lock().unwrap_or_else(PoisonError::into_inner), seconds.p2p);
         Ok(Ran { seconds, pairs, cycles, utilisation, seen, modelled, exchange: None })
     };
     let work = || plan(options.leaf).map(|plan| fill::Work { p2p: plan.pairs.p2p, m2l: 0 });

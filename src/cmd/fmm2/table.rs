@@ -8,10 +8,10 @@ use fmm::plane::stats::Stats;
 /// The stages in the order of the algorithm.
 fn rows(s: &Stats) -> Vec<Row> {
     let row = |stage, what, seconds, pairs| Row { stage, what, seconds, pairs, cycles: None, utilisation: None };
-    let (t, k) = (&s.seconds.stages, &s.kernels);
+    let t = &s.seconds;
     vec![
-        row("sort", "the mesh", s.seconds.sort, None),
-        row("connect", "the lists", s.seconds.connect, None),
+        row("sort", "the mesh", t.sort.unwrap_or(0.0), None),
+        row("connect", "the lists", t.connect.unwrap_or(0.0), None),
         row("P2M", "points to multipoles", t.p2m, None),
         row("M2M", "multipoles to parents", t.m2m, None),
         row("M2L", "multipoles to local expansions", t.m2l, Some(s.pairs.m2l)),
@@ -20,8 +20,8 @@ fn rows(s: &Stats) -> Vec<Row> {
         row("L2P", "local expansions to points", t.l2p, None),
         row("M2P", "multipoles to points", t.m2p, Some(s.pairs.m2p)),
         Row {
-            cycles: k.cycles.p2p,
-            utilisation: k.utilisation.p2p,
+            cycles: s.cycles.p2p,
+            utilisation: s.utilisation.p2p,
             ..row("P2P", "points to points", t.p2p, Some(s.pairs.p2p))
         },
     ]
@@ -34,25 +34,24 @@ pub fn text(s: &Stats) -> String {
         s.n, s.backend, s.kernel, s.order, s.theta, s.leaf, s.levels
     );
     out += &page::text(rows(s), false);
-    out += &format!("{:<7} {:>10.4}\n", "total", s.seconds.stages.total);
+    out += &format!("{:<7} {:>10.4}\n", "total", s.seconds.total);
     let mut facts = Vec::new();
     if let Some(w) = s.waited {
         let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("device", w.device) };
         facts.push(format!("P2P ran beside the other stages; then the {who} waited {seconds:.4} s"));
     }
-    let k = &s.kernels;
-    if k.words.i > 0 {
-        let (j, i, result) = (k.words.j, k.words.i, k.words.result);
+    if s.words.i > 0 {
+        let (j, i, result) = (s.words.j, s.words.i, s.words.result);
         facts.push(format!("words over the link: {j} of sources, {i} of targets, {result} of results"));
     }
-    if !k.flags.is_empty() {
-        facts.push(format!("flags: {}", k.flags.join(", ")));
+    if !s.flags.is_empty() {
+        facts.push(format!("flags: {}", s.flags.join(", ")));
     }
-    if k.close_pairs > 0 {
-        facts.push(format!("pairs too close for the arithmetic of P2P: {}", k.close_pairs));
+    if s.close_pairs > 0 {
+        facts.push(format!("pairs too close for the arithmetic of P2P: {}", s.close_pairs));
     }
-    if k.recomputed > 0 {
-        facts.push(format!("targets computed again on the CPU in wider arithmetic: {}", k.recomputed));
+    if s.recomputed > 0 {
+        facts.push(format!("targets computed again on the CPU in wider arithmetic: {}", s.recomputed));
     }
     facts.extend(errors(s).into_iter().map(|(name, value)| format!("{name}: {value}")));
     if !facts.is_empty() {
@@ -79,15 +78,15 @@ fn errors(s: &Stats) -> Vec<(&'static str, String)> {
 
 /// The table as a self-contained page.
 pub fn html(s: &Stats, predicted: Vec<roofline::Row>) -> Result<String, Failure> {
-    let (mut facts, k) = (errors(s), &s.kernels);
-    facts.push(("targets computed again in wider arithmetic", k.recomputed.to_string()));
-    facts.push(("pairs too close for the arithmetic of P2P", k.close_pairs.to_string()));
-    facts.push(("flags", if k.flags.is_empty() { "none".into() } else { k.flags.join(", ") }));
-    facts.push(("words of sources, targets, results", format!("{}, {}, {}", k.words.j, k.words.i, k.words.result)));
+    let mut facts = errors(s);
+    facts.push(("targets computed again in wider arithmetic", s.recomputed.to_string()));
+    facts.push(("pairs too close for the arithmetic of P2P", s.close_pairs.to_string()));
+    facts.push(("flags", if s.flags.is_empty() { "none".into() } else { s.flags.join(", ") }));
+    facts.push(("words of sources, targets, results", format!("{}, {}, {}", s.words.j, s.words.i, s.words.result)));
     let title = format!("FMM of {} points of a plane on {}", s.n, s.backend);
     let settings = format!(
         "kernel {}, order {}, theta {}, about {} points in a finest box, {} levels; {:.4} s in all",
-        s.kernel, s.order, s.theta, s.leaf, s.levels, s.seconds.stages.total
+        s.kernel, s.order, s.theta, s.leaf, s.levels, s.seconds.total
     );
     Page { title, settings, rows: page::shown(rows(s), false), notes: Vec::new(), facts, parts: Vec::new(), predicted }
         .html()

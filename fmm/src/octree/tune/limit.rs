@@ -4,7 +4,7 @@ use super::Search;
 use crate::data::particles::Field;
 use crate::octree::budget::{self, Cause, Seen};
 use crate::octree::executor::{Executor, Stage};
-use crate::octree::{FmmError, FmmOptions, Precision};
+use crate::octree::{FmmError, FmmOptions, Plan, Precision};
 
 /// Arithmetic of P2P.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ pub enum Arithmetic {
 }
 
 impl Arithmetic {
-    pub fn of(executors: &[&mut dyn Executor]) -> Arithmetic {
+    pub fn of(executors: &[&mut dyn Executor<Plan>]) -> Arithmetic {
         match executors.iter().find(|e| e.takes(Stage::P2p)) {
             Some(near) if near.is_native() => Arithmetic::Native,
             Some(near) if near.is_real() => Arithmetic::Real,

@@ -86,7 +86,8 @@ fn runs(p: &Particles, options: &FmmOptions, kernel: Option<&dyn Kernel>) -> Res
     let params = kernel.iter().map(|_| ("kappa".to_string(), KAPPA / edge)).collect();
     let plan = Plan::for_kernel(p.columns(), &FmmOptions { params, ..options.clone() }, kernel)?;
     let mut p2p = kernel.map(|kernel| kernel.on_grid());
-    let mut executors: Vec<&mut dyn Executor> = p2p.iter_mut().map(|p2p| &mut **p2p as &mut dyn Executor).collect();
+    let mut executors: Vec<&mut dyn Executor<Plan>> =
+        p2p.iter_mut().map(|p2p| &mut **p2p as &mut dyn Executor<Plan>).collect();
     let mut all = Vec::new();
     for _ in 0..=RUNS {
         all.push(plan.solve(&p.q, &mut executors, &mut |_, _, _| {})?.stats);

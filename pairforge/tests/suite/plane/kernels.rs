@@ -4,8 +4,8 @@ use super::{KERNELS, Points, options};
 use fmm::octree::FmmError;
 use fmm::plane::direct::Direct;
 use fmm::plane::error::{Errors, Reference};
-use fmm::plane::stats::{Kernels, Stats};
-use fmm::plane::{Kernel, Options, Plan, Solution, Stage, Strengths};
+use fmm::plane::stats::Stats;
+use fmm::plane::{Kernel, Options, Plan, Solution, Strengths};
 use pairforge::backends::{BackendOptions, find};
 use pg2::graph::Graph;
 use pipelines::plane::bind::{P2p, shipped};
@@ -33,16 +33,16 @@ fn run_on(backend: &str, graph: &Graph, points: &Points, options: &Options) -> R
 }
 
 /// The errors at all targets, up to 300, and what P2P did.
-fn errors(graph: &Graph, points: &Points, options: &Options) -> (Errors, Kernels) {
+fn errors(graph: &Graph, points: &Points, options: &Options) -> (Errors, Stats) {
     let (plan, solution) = run_on("emulator", graph, points, options).expect("good input");
     let strengths = points.strengths(options.kernel);
     let direct = Direct { kernel: options.kernel, geometry: points.geometry(), strengths };
     let found = Reference::new(&[direct], 300, 3).errors(&[&solution.field]);
-    (found, Stats::of(&plan, &[solution]).kernels)
+    (found, Stats::of(&plan, &[solution]))
 }
 
 #[track_caller]
-fn check(points: &Points, options: &Options, most: f64) -> Kernels {
+fn check(points: &Points, options: &Options, most: f64) -> Stats {
     let (e, kernels) = errors(&graph(options.kernel), points, options);
     assert!(e.potential_rel_l2 <= most && e.of_vector() <= most, "{options:?} {e:?}");
     kernels
@@ -257,7 +257,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
             pool.install(|| run_on("emulator", &graph, &points, &options).expect("good input").1)
         };
         let one = run(1);
-        assert!(one.work.iter().any(|(stage, work)| *stage == Stage::P2p && work.close == 40));
+        assert_eq!(one.p2p.close, 40);
         for threads in [2, 3, 7] {
             assert_eq!(bits(&one), bits(&run(threads)), "{threads}");
         }

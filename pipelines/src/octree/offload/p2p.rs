@@ -122,7 +122,7 @@ pub fn apply(
         work.rounded = rounded((graph, bound), (&records, &acting), (outcome, is_exact), state, is_kernels);
     }
     for k in own.clone().filter(|k| !again[*k] && !is_replaced(*k)) {
-        add(&mut state.force[k], |a| bound.boxed(a, |element| value(graph, outcome, k, element)));
+        add(&mut state.sums.force[k], |a| bound.boxed(a, |element| value(graph, outcome, k, element)));
     }
     let again: Vec<usize> = own.filter(|k| again[*k]).collect();
     if !kernel.coulomb {
@@ -132,7 +132,7 @@ pub fn apply(
         return work;
     }
     let near = Near::new(tree, &plan.lists, charges, plan.options.eps);
-    let again = near.some(&tree.leaves_of(&again), &mut |k, f| add(&mut state.force[k], |a| f[a]));
+    let again = near.some(&tree.leaves_of(&again), &mut |k, f| add(&mut state.sums.force[k], |a| f[a]));
     (work.recomputed, work.wide) = (again.targets, again.wide);
     work
 }
@@ -178,7 +178,7 @@ fn replace(
     for ((apart, rest), exact) in few.iter().zip(replaced.rest(&few)).zip(exact) {
         match (rest, exact) {
             (Some(rest), Some(exact)) => {
-                add(&mut state.force[apart.target], |a| bound.boxed(a, |element| rest[element]) + exact[a]);
+                add(&mut state.sums.force[apart.target], |a| bound.boxed(a, |element| rest[element]) + exact[a]);
             }
             _ => again[apart.target] = true,
         }
@@ -200,7 +200,7 @@ fn replace_by_meaning(
     let mut done = Vec::new();
     for (Apart { target, .. }, values) in few.into_iter().zip(values) {
         if let Some(values) = values {
-            add(&mut state.force[*target], |a| bound.boxed(a, |element| values[element]));
+            add(&mut state.sums.force[*target], |a| bound.boxed(a, |element| values[element]));
             done.push(*target);
         }
     }
@@ -220,7 +220,7 @@ fn add_by_meaning(state: &mut State, bound: &Bound, acting: &SourceRecords, repl
     }
     let partner = |k: usize, record: usize| partner(&plan.tree, charges, bound.window, k, acting.source(record));
     for (whole, values) in all.iter().zip(recompute::sums(bound, replaced, &all, &partner)) {
-        add(&mut state.force[whole.target], |a| bound.boxed(a, |element| values[element]));
+        add(&mut state.sums.force[whole.target], |a| bound.boxed(a, |element| values[element]));
     }
 }
 

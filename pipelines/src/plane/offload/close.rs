@@ -137,7 +137,7 @@ impl Finder<'_> {
 
 /// Adds what source `j` gives at target `k` in f64, in units of the frame.
 pub(super) fn act(state: &State, k: usize, j: usize, sums: &mut [f64; 3]) {
-    let (mesh, q) = (&state.plan.mesh, state.strengths);
+    let (mesh, q) = (&state.plan.mesh, state.charges);
     let (source, target) = (&mesh.sources, mesh.targets());
     let d = [source.x[j] - target.x[k], source.y[j] - target.y[k]];
     let square = d[0] * d[0] + d[1] * d[1];

@@ -91,7 +91,7 @@ fn planned(
     options: &FmmOptions,
     gpu: Option<&mut Gpu>,
 ) -> Result<[f64; 2], Failure> {
-    let mut list: Vec<&mut dyn Executor> = gpu.into_iter().map(|gpu| gpu as &mut dyn Executor).collect();
+    let mut list: Vec<&mut dyn Executor<Plan>> = gpu.into_iter().map(|gpu| gpu as &mut dyn Executor<Plan>).collect();
     let mut once = || -> Result<(f64, f64, Solution), Failure> {
         let start = Instant::now();
         let plan = Plan::new(particles.columns(), options).map_err(wrong)?;

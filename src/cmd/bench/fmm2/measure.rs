@@ -98,11 +98,11 @@ fn on_cpu(at: Columns, strengths: Strengths, options: &Options) -> Result<Run, F
     let solution = plan.run(&strengths, &mut [], &mut |_, _, _| ()).map_err(failure)?;
     let s = solution.seconds;
     // The GPU has P2L and M2P in L2P.
-    let last = s.stages.l2p + s.stages.m2p + s.stages.p2l;
+    let last = s.l2p + s.m2p + s.p2l;
     Ok(Run {
-        seconds: s.stages.total,
+        seconds: s.total,
         copies: 0.0,
-        stages: [s.sort, s.connect, s.stages.p2m, s.stages.m2m, s.stages.m2l, s.stages.l2l, s.stages.p2p, last],
+        stages: [s.sort.unwrap_or(0.0), s.connect.unwrap_or(0.0), s.p2m, s.m2m, s.m2l, s.l2l, s.p2p, last],
         levels: plan.mesh.levels,
         pairs: plan.pairs.p2p,
         m2l: plan.pairs.m2l,

@@ -1,9 +1,9 @@
 //! Rounding of the terms of a kernel's near field to the steps of its outputs, however small the terms are (RULES H14): how it compares
 //! with the results of a run.
 
-use super::executor::State;
-use super::kernel::KernelError;
-use super::stats::RoundedTerms;
+use super::KernelError;
+use crate::data::Force;
+use serde::Serialize;
 
 /// The parts of the results from which on the loss is reported, and refused.
 pub const REPORTED: f64 = 1e-4;
@@ -29,14 +29,14 @@ pub struct Rounded {
 }
 
 impl Rounding {
-    /// Of the targets that were looked at, with their results.
-    pub fn of(rounded: &[Rounded], state: &State) -> Rounding {
+    /// Of the targets that were looked at, with the results at all targets.
+    pub fn of(rounded: &[Rounded], force: &[Force]) -> Rounding {
         let mut sum = Rounding { targets: rounded.len() as u64, ..Rounding::default() };
         for Rounded { target, near, off } in rounded {
             for a in 0..4 {
                 sum.off[a.min(1)] += off[a].abs();
                 // Where only the time of a run is predicted, there are no results.
-                sum.size[a.min(1)] += state.force[*target][a].abs().max(near[a].abs());
+                sum.size[a.min(1)] += force[*target][a].abs().max(near[a].abs());
             }
         }
         sum
@@ -72,5 +72,33 @@ impl Rounding {
             return Err(KernelError(told.sentence()));
         }
         Ok(Some(told).filter(|_| most >= REPORTED))
+    }
+}
+
+/// By how much of themselves results of a run are off at some targets, since the terms of their near field were rounded to the steps of
+/// the outputs' formats: sums of magnitudes over all of these targets.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct RoundedTerms {
+    pub targets: u64,
+    pub potential: f64,
+    pub gradient: f64,
+}
+
+/// Part that may well be lost so.
+const ROUNDED: f64 = 1e-5;
+
+impl RoundedTerms {
+    /// Sentence that tells of it, with the remedy.
+    pub fn sentence(&self) -> String {
+        let (what, pin, part) = match self.potential >= self.gradient {
+            true => ("potential", "pout", self.potential),
+            false => ("gradient", "gout", self.gradient),
+        };
+        let bits = (part / ROUNDED).log2().ceil().max(1.0);
+        format!(
+            "rounding the terms of the near field to the steps of `{pin}` takes {part:.1e} of the {what} (at {} targets), since terms are as \
+             small as the format's steps: give `{pin}` at least {bits} fraction bits more, or take --backend cpu, where sums of kernels are f64",
+            self.targets
+        )
     }
 }

@@ -22,7 +22,7 @@ impl Cancel {
         self.0.load(Ordering::Relaxed)
     }
 
-    pub(super) fn check(&self) -> Result<(), FmmError> {
+    pub(crate) fn check(&self) -> Result<(), FmmError> {
         if self.is_cancelled() { Err(FmmError::Cancelled) } else { Ok(()) }
     }
 }
