@@ -2,7 +2,7 @@
 
 use crate::cuda::device::Device;
 use crate::cuda::octree::gpu_device::GpuDevice;
-use crate::cuda::plane::{Columns, MOST_LEVELS, Plane, Run, STAGES, Settings, Shape, Sort};
+use crate::cuda::plane::{Columns, MOST_LEVELS, Plane, Run, STAGES, Settings, Shape};
 use crate::cuda::{CudaError, compile};
 use fmm::octree::stats::{Pairs, Seconds};
 use fmm::octree::{FmmError, Precision};
@@ -15,8 +15,6 @@ use std::time::Instant;
 /// A GPU, and what was compiled for it.
 pub struct Gpu<C: GpuDevice = Device> {
     pub device: C,
-    /// How it sorts points.
-    pub sort: Sort,
     plane: Option<Plane<C>>,
 }
 
@@ -44,7 +42,7 @@ impl Gpu {
 
 impl<C: GpuDevice> Gpu<C> {
     pub fn on(device: C) -> Gpu<C> {
-        Gpu { device, sort: Sort::default(), plane: None }
+        Gpu { device, plane: None }
     }
 
     /// Why the GPU does not take a problem.
@@ -92,7 +90,7 @@ impl<C: GpuDevice> Gpu<C> {
         options: &Options,
         is_timed: bool,
     ) -> Result<Result<Answer, String>, CudaError> {
-        let Gpu { device, sort, plane } = self;
+        let Gpu { device, plane } = self;
         let (is_log, is_complex) = (options.kernel == Kernel::Log, strengths.im.is_some());
         let shape = Shape::new(options.order, is_log, is_complex, device.shared_memory()?);
         if plane.as_ref().is_none_or(|plane| *plane.shape() != shape) {
@@ -100,7 +98,6 @@ impl<C: GpuDevice> Gpu<C> {
             *plane = Some(Plane::new(device, shape)?);
         }
         let plane = plane.as_mut().expect("it was made");
-        plane.sort_by(*sort);
         let start = Instant::now();
         let joined = geometry.targets.map(|targets| Joined::new(geometry.sources, targets, strengths));
         let columns = match &joined {
@@ -227,12 +224,11 @@ mod tests {
     }
 
     /// Runs the GPU's kernels on the host, with `many` points for the segments of one block.
-    fn on_card(points: &[Vec<f64>; 4], options: &Options, many: usize, sort: Sort) -> (Gpu<HostDevice>, Answer) {
+    fn on_card(points: &[Vec<f64>; 4], options: &Options, many: usize) -> (Gpu<HostDevice>, Answer) {
         let mut gpu = Gpu::on(HostDevice::default());
         let is_log = options.kernel == Kernel::Log;
         let shape = Shape { many, ..Shape::new(options.order, is_log, !is_log, 0) };
         let mut plane = Plane::new(&mut gpu.device, shape).expect("it compiles");
-        plane.sort_by(sort);
         let [x, y, re, im] = points;
         let im = (!is_log).then_some(&im[..]);
         plane.send(&gpu.device, Columns { x, y, re, im }).expect("there is room");
@@ -249,19 +245,14 @@ mod tests {
     /// Whether mesh and lists are those of the CPU, and errors within a bound beside the sum of magnitudes, both where many blocks
     /// split the first segments and where one block has all points.
     fn check(points: &[Vec<f64>; 4], options: &Options, bound: f64) {
-        check_with(points, options, bound, 300, Sort::Ranks);
-        check_with(points, options, bound, 2048, Sort::Ranks);
+        check_with(points, options, bound, 300);
+        check_with(points, options, bound, 2048);
     }
 
-    fn check_with(points: &[Vec<f64>; 4], options: &Options, bound: f64, many: usize, sort: Sort) {
-        let (gpu, answer) = on_card(points, options, many, sort);
+    fn check_with(points: &[Vec<f64>; 4], options: &Options, bound: f64, many: usize) {
+        let (gpu, answer) = on_card(points, options, many);
         let plan = Plan::new([&points[0][..], &points[1][..]], options).expect("a plan");
-        let mut found = gpu.plane.as_ref().expect("it ran").found(&gpu.device);
-        if sort == Sort::Pivots {
-            // The same points, in any order within a box.
-            let ends = found.start.windows(2).map(|ends| ends[0] as usize..ends[1] as usize);
-            ends.for_each(|points| found.order[points].sort_unstable());
-        }
+        let found = gpu.plane.as_ref().expect("it ran").found(&gpu.device);
         let boxes = &plan.mesh.boxes;
         assert_eq!(answer.levels, plan.mesh.levels);
         assert_eq!((found.order, found.start), (plan.mesh.sources.order.clone(), plan.mesh.sources.start.clone()));
@@ -303,28 +294,6 @@ mod tests {
         check(&[points(500, Distribution::Uniform)[0].clone(), vec![0.25; 500], re, im], &log, 1e-3);
         for n in 1..=5 {
             check(&points(n, Distribution::Uniform), &Options { leaf: 1, ..options }, 1e-5);
-        }
-    }
-
-    #[test]
-    fn the_pivots_of_the_paper_give_the_same_boxes() {
-        if !on_host::is_there() {
-            return;
-        }
-        let options = Options { order: 9, leaf: 10, ..Options::default() };
-        for many in [64, 300] {
-            check_with(&points(1500, Distribution::Normal), &options, 1e-3, many, Sort::Pivots);
-        }
-        // Several blocks share a segment.
-        let large = Options { order: 2, leaf: 300, ..options.clone() };
-        check_with(&points(4500, Distribution::Uniform), &large, 1.0, 300, Sort::Pivots);
-        let [mut x, mut y, re, im] = points(700, Distribution::Uniform);
-        x.iter_mut().for_each(|x| *x = (*x * 3.0).floor());
-        y.iter_mut().for_each(|y| *y = (*y * 2.0).floor());
-        check_with(&[x, y, re, im], &Options { leaf: 1, ..options.clone() }, 1e-3, 100, Sort::Pivots);
-        for n in 1..=5 {
-            let options = Options { leaf: 1, ..options.clone() };
-            check_with(&points(n, Distribution::Uniform), &options, 1e-3, 300, Sort::Pivots);
         }
     }
 

@@ -7,7 +7,6 @@
 //! Every sum of floats has one order, so that a run gives the same bits each time.
 
 mod memory;
-mod pivots;
 mod run;
 mod text;
 
@@ -37,17 +36,6 @@ pub struct Run {
     pub total: f64,
 }
 
-/// How points are sorted.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Sort {
-    /// By histograms while there are many points, then by ranks in the memory of a block.
-    #[default]
-    Ranks,
-    /// Around pivots from 32 points, as the paper does it. The order of the points of a box depends on the order in which blocks
-    /// come.
-    Pivots,
-}
-
 /// How a run is done.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -69,7 +57,7 @@ pub struct Columns<'a> {
 }
 
 /// The kernels by their text.
-const MESH: [&str; 20] = [
+const MESH: [&str; 14] = [
     "bounds",
     "scale",
     "histogram",
@@ -79,12 +67,6 @@ const MESH: [&str; 20] = [
     "split_rest",
     "rank_few",
     "split_few",
-    "pivots_begin",
-    "pivots_extent",
-    "pivots_choose",
-    "pivots_count",
-    "pivots_move",
-    "pivots_rest",
     "boxes",
     "boxes_above",
     "boxes_top",
@@ -102,9 +84,6 @@ pub struct Plane<C: GpuDevice = Device> {
     boxes: Option<Boxes<C>>,
     /// Where everything is, unless memory was allocated since.
     problem: Option<Problem>,
-    sort: Sort,
-    /// The states of segments in splits by pivots.
-    states: Option<C::Memory<u64>>,
 }
 
 impl<C: GpuDevice> Plane<C> {
@@ -123,25 +102,16 @@ impl<C: GpuDevice> Plane<C> {
             kernels.insert(name, device.kernel(&stages, name, Arithmetic::Careful)?);
         }
         let binomials = device.send(&text::binomials(shape.order))?;
-        let sort = Sort::default();
-        Ok(Plane { shape, kernels, binomials, points: None, boxes: None, problem: None, sort, states: None })
+        Ok(Plane { shape, kernels, binomials, points: None, boxes: None, problem: None })
     }
 
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Sorts points in another way from now on.
-    pub fn sort_by(&mut self, sort: Sort) {
-        self.sort = sort;
-    }
-
     /// The column that the order of the points is in at last.
-    fn last_column(&self, levels: usize) -> usize {
-        match self.sort {
-            Sort::Ranks => self.boxes.as_ref().expect("it was made").tiled.column,
-            Sort::Pivots => 2 * levels % 2,
-        }
+    fn last_column(&self) -> usize {
+        self.boxes.as_ref().expect("it was made").tiled.column
     }
 
     /// Sends points and strengths; as many as before take the same memory. There is at least one.
@@ -199,7 +169,7 @@ impl<C: GpuDevice> Plane<C> {
             lists.iter().map(of).collect::<Vec<_>>()
         };
         Found {
-            order: read::<u32, C>(device, &points.order, self.last_column(boxes.levels) * points.n, points.n),
+            order: read::<u32, C>(device, &points.order, self.last_column() * points.n, points.n),
             start: read::<u32, C>(device, &boxes.start, 0, finest + 1),
             centre: [column(4), column(5)],
             radius: column(6),

@@ -28,10 +28,6 @@ struct Status {
 // What tells the lower half of a segment: keys below this one, and the first so many of those equal to it.
 struct Pivot { uint64_t key; uint32_t ties, unused; };
 
-// What splits by pivots know of a segment: greatest keys, of -x, x, -y, y; the pivot; the part that the median is still looked for
-// in, which column has it, how much of it is lower than the pivot, and what of both parts has found its place.
-struct State { uint64_t ends[4], key; uint32_t order, begin, count, column, lower, low, high, unused; };
-
 // A list of boxes.
 struct List { uint32_t start, count; };
 
@@ -68,7 +64,6 @@ struct Problem {
     double theta;
     uint64_t n, levels, most;   // no finest box has more points than `most`
     uint64_t part, ways;        // of P2P: targets of a block, and threads that share one
-    State *states;              // of splits by pivots, for each segment
 };
 
 // The place of the first box of a level.

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::output::{self, say};
 use cases::{LEAF, ORDER, SIGMA};
 use fmm::plane::{Columns, Options, Strengths};
-use gpu::cuda::plane::{Run, STAGES, Sort};
+use gpu::cuda::plane::{Run, STAGES};
 use gpu::cuda::{ceiling, compile, device};
 use gpu::plane::{Answer, Gpu};
 use measure::failure;
@@ -118,14 +118,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let usual = Case { what: "n", spread: Spread::Uniform, n: N, order: ORDER, leaf: LEAF };
     let row = bench.measure(usual)?;
     say_stages(&row, issue)?;
-    bench.gpu.sort = Sort::Pivots;
-    for n in [N, 1_000_000, 100_000] {
-        let pivots = bench.measure(Case { what: "pivots", n, ..usual })?;
-        let ms = pivots.stages[0] * 1e3;
-        say!("  sorting around the paper's pivots, {n} points: {ms:.3} ms, boxes included")?;
-        report.rows.push(pivots);
-    }
-    bench.gpu.sort = Sort::default();
     report.rows.push(Row { what: "stages", ..row });
     say!("  by points a box, {N} points")?;
     for leaf in [12, 24, 45, 90, 180] {

@@ -84,7 +84,6 @@ pub struct Problem {
     pub most: u64,
     pub part: u64,
     pub ways: u64,
-    pub states: u64,
 }
 
 // SAFETY: plain numbers in the order of the kernels' struct.

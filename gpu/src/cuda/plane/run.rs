@@ -1,8 +1,7 @@
 //! One run: what is launched, in which order and with how many threads.
 
 use super::memory::{BOUNDS_BLOCKS, Boxes, Problem, Tiled};
-use super::pivots::STATE;
-use super::{MOST_LEVELS, Plane, Run, STAGES, Settings, Sort};
+use super::{MOST_LEVELS, Plane, Run, STAGES, Settings};
 use crate::cuda::CudaError;
 use crate::cuda::octree::gpu_device::{GpuDevice, Size, Stream};
 
@@ -60,7 +59,7 @@ impl<C: GpuDevice> Plane<C> {
             let boxes = self.boxes.as_mut().expect("it was made");
             let start = device.event()?;
             // Where one block has all points, what counts is set to 0 beside it.
-            if n > self.shape.many || self.sort == Sort::Pivots {
+            if n > self.shape.many {
                 device.clear(&mut boxes.counted)?;
             }
             let events = On { plane: self, device, problem, settings }.stages(start)?;
@@ -89,12 +88,8 @@ impl<C: GpuDevice> Plane<C> {
         let points = self.points.as_ref().expect("points were sent");
         let (n, levels) = (points.n, settings.levels);
         if self.boxes.as_ref().is_none_or(|boxes| boxes.levels != levels) {
-            (self.boxes, self.problem, self.states) = (None, None, None);
+            (self.boxes, self.problem) = (None, None);
             self.boxes = Some(Boxes::new(device, n, levels, room, &self.shape)?);
-        }
-        if self.sort == Sort::Pivots && self.states.is_none() {
-            self.states = Some(device.room(STATE << (2 * levels))?);
-            self.problem = None;
         }
         let problem = match self.problem {
             Some(problem) => problem,
@@ -102,7 +97,6 @@ impl<C: GpuDevice> Plane<C> {
                 let mut problem = Problem { binomials: device.place(&self.binomials), ..Problem::default() };
                 points.place(device, self.shape.is_complex, &mut problem);
                 self.boxes.as_ref().expect("it was made").place(device, &mut problem);
-                problem.states = self.states.as_ref().map_or(0, |states| device.place(states));
                 problem
             }
         };
@@ -229,7 +223,7 @@ impl<C: GpuDevice> On<'_, C> {
 
     /// Whether points are sorted as many are: there are more than one block sorts.
     fn are_many(&self) -> bool {
-        self.problem.n as usize > self.plane.shape.many || self.plane.sort == Sort::Pivots
+        self.problem.n as usize > self.plane.shape.many
     }
 
     /// The order of the points box by box.
@@ -240,9 +234,6 @@ impl<C: GpuDevice> On<'_, C> {
         }
         self.launch(Stream::Main, "bounds", [BOUNDS_BLOCKS as usize, 256], &[])?;
         self.launch(Stream::Main, "scale", [n.div_ceil(256).min(SCALE_BLOCKS), 256], &[BOUNDS_BLOCKS])?;
-        if self.plane.sort == Sort::Pivots {
-            return self.sort_by_pivots(splits);
-        }
         let tiled = &self.tiled().splits;
         for (split, [tiles, before]) in tiled.iter().enumerate() {
             let numbers = [split as u32, *tiles, *before];
@@ -283,7 +274,7 @@ impl<C: GpuDevice> On<'_, C> {
 
     /// Sorted sources, and the boxes of all levels.
     fn boxes(&mut self, levels: usize) -> Result<(), CudaError> {
-        self.problem.order += 4 * self.problem.n * self.plane.last_column(levels) as u64;
+        self.problem.order += 4 * self.problem.n * self.plane.last_column() as u64;
         self.launch(Stream::Main, "boxes", warps(1 << (2 * levels)), &[self.are_many() as u32])?;
         let top = TOP_BOXES.min(levels.saturating_sub(1));
         for level in (top + 1..levels).rev() {

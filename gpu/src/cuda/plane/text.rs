@@ -3,11 +3,10 @@
 use pg2::backend::cuda::prelude;
 
 const COMMON: &str = include_str!("../../../templates/plane/common.cu");
-const MESH: [&str; 6] = [
+const MESH: [&str; 5] = [
     include_str!("../../../templates/scan.cu"),
     include_str!("../../../templates/plane/sort.cu"),
     include_str!("../../../templates/plane/split.cu"),
-    include_str!("../../../templates/plane/pivots.cu"),
     include_str!("../../../templates/plane/boxes.cu"),
     include_str!("../../../templates/plane/lists.cu"),
 ];
