@@ -19,63 +19,38 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(
     const double *__restrict__ x, const double *__restrict__ y, const double *__restrict__ z, const Real *__restrict__ q,
     const Block *__restrict__ cidx, const Stretch *__restrict__ ulist, Real *__restrict__ force, uint32_t *__restrict__ close_pairs)
 {
-    // Each way begins in another bank: its stretch has an odd number of sources.
     __shared__ Real4 tile[TILE + MOST_WAYS];
     __shared__ Guards guards;
     const Block *const __restrict__ block = cidx + blockIdx.x;
-    const uint32_t count = block->count, threads = (count + SHARED - 1) / SHARED;
-    const uint32_t ways = THREADS / threads < MOST_WAYS ? THREADS / threads : MOST_WAYS;
-    const uint32_t way = threadIdx.x / threads, place = threadIdx.x - way * threads;
-    const bool works = way < ways;
+    const uint32_t count = block->count;
+    const Division d = divide(count);
     const double factor = block->factor;
     Real at[SHARED][3];
     for (int t = 0; t < SHARED; t++) {
-        // Where the targets do not come out even, the last is computed twice.
-        const uint32_t i = block->first + (place + t * threads < count ? place + t * threads : count - 1);
+        const uint32_t i = block->first + target_of(d, t, count);
         at[t][0] = (Real)((target_x[i] - block->origin[0]) * factor);
         at[t][1] = (Real)((target_y[i] - block->origin[1]) * factor);
         at[t][2] = (Real)((target_z[i] - block->origin[2]) * factor);
     }
     const Real eps2 = block->eps2, least = block->least;
-    const uint32_t sources = block->sources, uidx_end = block->uidx_end;
-    // The sources of a way in a full tile, a multiple of UNROLL, and the distance of two ways in the tile.
-    const uint32_t most = TILE / ways / UNROLL * UNROLL;
+    const uint32_t uidx_end = block->uidx_end;
     Sums sums[SHARED] = {};
 
     uint32_t u = block->uidx;
-    for (uint32_t begin = 0; begin < sources; begin += ways * most) {
-        const uint32_t rest = sources - begin;
-        const uint32_t each = rest < ways * most ? (rest + ways - 1) / ways : most;
-        const uint32_t filled = (each + UNROLL - 1) / UNROLL * UNROLL, pitch = filled | 1;
-        __syncthreads();
-        clear(guards);
-        __syncthreads();
-        if (works) {
-            for (uint32_t k = place; k < filled; k += threads) {
-                const uint32_t number = begin + way * each + k;
-                Real4 s = {(Real)3e4, (Real)3e4, (Real)3e4, 0};
-                if (k < each && number < sources) {
-                    while (u + 1 < uidx_end && number >= ulist[u + 1].begin)
-                        u++;
-                    const uint32_t j = number + ulist[u].shift;
-                    s = {(Real)((x[j] - ulist[u].origin[0]) * factor), (Real)((y[j] - ulist[u].origin[1]) * factor),
-                         (Real)((z[j] - ulist[u].origin[2]) * factor), q[j]};
-                    if (s.x >= block->low[0] && s.x <= block->high[0] && s.y >= block->low[1] && s.y <= block->high[1] &&
-                        s.z >= block->low[2] && s.z <= block->high[2])
-                        mark(guards, way, threads, k);
-                }
-                tile[way * pitch + k] = s;
-            }
-        }
-        __syncthreads();
-        if (works)
-            add_stretch(tile + way * pitch, filled / UNROLL, guards, at, eps2, least, sums);
-    }
+    add_sources(block->sources, d, tile, guards, at, eps2, least, sums, [&](const uint32_t number, Real4 &s) {
+        while (u + 1 < uidx_end && number >= ulist[u + 1].begin)
+            u++;
+        const uint32_t j = number + ulist[u].shift;
+        s = {(Real)((x[j] - ulist[u].origin[0]) * factor), (Real)((y[j] - ulist[u].origin[1]) * factor),
+             (Real)((z[j] - ulist[u].origin[2]) * factor), q[j]};
+        return s.x >= block->low[0] && s.x <= block->high[0] && s.y >= block->low[1] && s.y <= block->high[1] &&
+               s.z >= block->low[2] && s.z <= block->high[2];
+    });
 
     for (int t = 0; t < SHARED; t++) {
-        const Sums sum = joined(sums[t], (Sums *)tile, ways, threads, way, place);
-        if (way == 0 && place + t * threads < count) {
-            const uint64_t i = block->first + place + t * threads;
+        const Sums sum = joined(sums[t], (Sums *)tile, d);
+        if (d.way == 0 && d.place + t * d.threads < count) {
+            const uint64_t i = block->first + d.place + t * d.threads;
             force[4 * i] = sum.potential;
             for (int a = 0; a < 3; a++)
                 force[4 * i + 1 + a] = sum.gradient[a];

@@ -75,19 +75,67 @@ PF void add_stretch(const Real4 *s, const uint32_t groups, const Guards &guards,
     }
 }
 
-// The sums of all ways for a target, which the first way has afterwards. All threads of the block come here.
-PF Sums joined(Sums sum, Sums *const parts, const uint32_t ways, const uint32_t threads, const uint32_t way, const uint32_t place)
+// The threads of a block: so many ways, of which each has a thread for every SHARED targets; a thread's way, and its place among those.
+struct Division { uint32_t threads, ways, way, place; };
+
+PF Division divide(const uint32_t targets)
 {
-    if (ways == 1)
+    const uint32_t threads = (targets + SHARED - 1) / SHARED;
+    const uint32_t ways = THREADS / threads < MOST_WAYS ? THREADS / threads : MOST_WAYS, way = threadIdx.x / threads;
+    return {threads, ways, way, threadIdx.x - way * threads};
+}
+
+// The target t of a thread. Where the targets do not come out even, the last is computed twice.
+PF uint32_t target_of(const Division &d, const uint32_t t, const uint32_t targets)
+{
+    return d.place + t * d.threads < targets ? d.place + t * d.threads : targets - 1;
+}
+
+// All sources against the targets of a thread, tile by tile. `load` brings the source of a number, which rises, and says whether it may be
+// too close to a target. Each way begins in another bank: its stretch has an odd number of sources.
+template <class Load>
+PF void add_sources(const uint32_t sources, const Division &d, Real4 (&tile)[TILE + MOST_WAYS], Guards &guards,
+                    const Real (&at)[SHARED][3], const Real eps2, const Real least, Sums (&sums)[SHARED], Load load)
+{
+    const uint32_t threads = d.threads, ways = d.ways, way = d.way, place = d.place;
+    const bool works = way < ways;
+    // The sources of a way in a full tile, a multiple of UNROLL, and the distance of two ways in the tile.
+    const uint32_t most = TILE / ways / UNROLL * UNROLL;
+    for (uint32_t begin = 0; begin < sources; begin += ways * most) {
+        const uint32_t rest = sources - begin;
+        const uint32_t each = rest < ways * most ? (rest + ways - 1) / ways : most;
+        const uint32_t filled = (each + UNROLL - 1) / UNROLL * UNROLL, pitch = filled | 1;
+        __syncthreads();
+        clear(guards);
+        __syncthreads();
+        if (works) {
+            for (uint32_t k = place; k < filled; k += threads) {
+                const uint32_t number = begin + way * each + k;
+                Real4 s = {(Real)3e4, (Real)3e4, (Real)3e4, 0};
+                if (k < each && number < sources && load(number, s))
+                    mark(guards, way, threads, k);
+                tile[way * pitch + k] = s;
+            }
+        }
+        __syncthreads();
+        if (works)
+            add_stretch(tile + way * pitch, filled / UNROLL, guards, at, eps2, least, sums);
+    }
+}
+
+// The sums of all ways for a target, which the first way has afterwards. All threads of the block come here.
+PF Sums joined(Sums sum, Sums *const parts, const Division &d)
+{
+    if (d.ways == 1)
         return sum;
     __syncthreads();
-    if (way < ways)
+    if (d.way < d.ways)
         parts[threadIdx.x] = sum;
     __syncthreads();
-    if (way == 0) {
+    if (d.way == 0) {
 #pragma unroll 1
-        for (uint32_t k = 1; k < ways; k++) {
-            const Sums &other = parts[k * threads + place];
+        for (uint32_t k = 1; k < d.ways; k++) {
+            const Sums &other = parts[k * d.threads + d.place];
             sum.potential += other.potential;
             for (int a = 0; a < 3; a++)
                 sum.gradient[a] += other.gradient[a];

@@ -95,7 +95,7 @@ struct Problem {
     uint64_t number;                        // of its first one in the input, where the share is one part
     uint64_t targets;                       // the first of the share that is no source; n if there is none
     uint64_t is_apart;                      // whether targets are no sources
-    uint64_t card, cards;                   // the number of this GPU, and of all
+    uint64_t device, devices;               // the number of this GPU, and of all
     uint64_t kinds;                         // parts of a share
     uint64_t base;                          // the first sorted particle of the leaves around, among all
     Span own, around;                       // leaves of this GPU, and those with their neighbours
@@ -129,8 +129,8 @@ PF uint32_t start_of(const Problem &p, const uint64_t cell) { return (uint32_t)p
 // Parts of the input have numbers by GPU and kind, and a place in the order of the input by kind and GPU.
 PF uint32_t part_at(const Problem &p, const uint32_t place)
 {
-    const uint32_t kind = place / (uint32_t)p.cards;
-    return (place - kind * (uint32_t)p.cards) * (uint32_t)p.kinds + kind;
+    const uint32_t kind = place / (uint32_t)p.devices;
+    return (place - kind * (uint32_t)p.devices) * (uint32_t)p.kinds + kind;
 }
 
 // Where the particles of a cell begin in the sorted share that a part belongs to; behind the last cell, where the part ends.

@@ -163,7 +163,7 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
         const Real zero = 0 * (out.x + out.y + out.z + out.w);
         if (!(zero == 0))
             atomicAdd((unsigned long long *)&p.status->lost, 1ull);
-        if (p.cards == 1) {
+        if (p.devices == 1) {
             p.out[p.order[i]] = out;
         } else {
             const Slot slot = slot_of(p, cell, i - start);

@@ -16,7 +16,6 @@ struct Stretch { uint32_t begin, shift; };
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem p)
 {
-    // Each way begins in another bank: its stretch has an odd number of sources.
     __shared__ Real4 tile[TILE + MOST_WAYS];
     __shared__ Guards guards;
     __shared__ Stretch rows[10];
@@ -35,53 +34,27 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
     if (count == 0)
         return;
     const uint32_t sources = rows[9].begin;
-    const uint32_t threads = (count + SHARED - 1) / SHARED;
-    const uint32_t ways = THREADS / threads < MOST_WAYS ? THREADS / threads : MOST_WAYS;
-    const uint32_t way = threadIdx.x / threads, place = threadIdx.x - way * threads;
-    const bool works = way < ways;
+    const Division d = divide(count);
     const Frame frame = frame_of(p, cell);
     Real at[SHARED][3];
     for (int t = 0; t < SHARED; t++) {
-        // Where the targets do not come out even, the last is computed twice.
-        const Real4 target = in_frame(p.records[first + min(place + t * threads, count - 1)], frame);
+        const Real4 target = in_frame(p.records[first + target_of(d, t, count)], frame);
         (at[t][0] = target.x, at[t][1] = target.y, at[t][2] = target.z);
     }
-    const Real eps2 = (Real)p.eps2;
-    // The sources of a way in a full tile, a multiple of UNROLL, and the distance of two ways in the tile.
-    const uint32_t most = TILE / ways / UNROLL * UNROLL;
     Sums sums[SHARED] = {};
 
     uint32_t u = 0;
-    for (uint32_t begin = 0; begin < sources; begin += ways * most) {
-        const uint32_t rest = sources - begin;
-        const uint32_t each = rest < ways * most ? (rest + ways - 1) / ways : most;
-        const uint32_t filled = (each + UNROLL - 1) / UNROLL * UNROLL, pitch = filled | 1;
-        __syncthreads();
-        clear(guards);
-        __syncthreads();
-        if (works) {
-            for (uint32_t k = place; k < filled; k += threads) {
-                const uint32_t number = begin + way * each + k;
-                Real4 s = {(Real)3e4, (Real)3e4, (Real)3e4, 0};
-                if (k < each && number < sources) {
-                    while (number >= rows[u + 1].begin)
-                        u++;
-                    s = in_frame(p.records[number + rows[u].shift], frame);
-                    if (is_close_to_cell(s, frame))
-                        mark(guards, way, threads, k);
-                }
-                tile[way * pitch + k] = s;
-            }
-        }
-        __syncthreads();
-        if (works)
-            add_stretch(tile + way * pitch, filled / UNROLL, guards, at, eps2, CLOSE, sums);
-    }
+    add_sources(sources, d, tile, guards, at, (Real)p.eps2, CLOSE, sums, [&](const uint32_t number, Real4 &s) {
+        while (number >= rows[u + 1].begin)
+            u++;
+        s = in_frame(p.records[number + rows[u].shift], frame);
+        return is_close_to_cell(s, frame);
+    });
 
     for (int t = 0; t < SHARED; t++) {
-        const Sums sum = joined(sums[t], (Sums *)tile, ways, threads, way, place);
-        if (way == 0 && place + t * threads < count) {
-            const uint32_t i = first + place + t * threads;
+        const Sums sum = joined(sums[t], (Sums *)tile, d);
+        if (d.way == 0 && d.place + t * d.threads < count) {
+            const uint32_t i = first + d.place + t * d.threads;
             p.near[i] = {sum.potential, sum.gradient[0], sum.gradient[1], sum.gradient[2]};
             // Each target is too close to itself.
             if (sum.close != 1 && !(p.is_apart && is_source(p.records[i])))
@@ -113,7 +86,7 @@ PF Wide wide_in(const Peer &share, const uint32_t slot, const Problem &p)
 // them.
 PF Wide wide_of(const uint32_t sorted, const uint32_t cell, const Problem &p)
 {
-    if (p.cards == 1)
+    if (p.devices == 1)
         return wide_in({p.x, p.y, p.z, p.q, p.order}, sorted, p);
     if (p.peers == nullptr)
         return p.wide[p.wide_at[sorted] - 1];

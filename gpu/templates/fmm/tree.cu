@@ -114,10 +114,10 @@ extern "C" __global__ void __launch_bounds__(1024) scan_cells(const Problem p)
 {
     const uint32_t cell = blockIdx.x * 1024 + threadIdx.x, cells = 1u << 3 * p.depth;
     uint32_t own = 0;
-    if (cell < cells && p.cards == 1) {
+    if (cell < cells && p.devices == 1) {
         own = p.counts[cell];
     } else if (cell < cells) {
-        for (uint32_t part = 0; part < p.cards * p.kinds; part++)
+        for (uint32_t part = 0; part < p.devices * p.kinds; part++)
             own += part_starts(p, part)[cell + 1] - part_starts(p, part)[cell];
         p.counts[cell] = own;
     }
@@ -150,11 +150,11 @@ extern "C" __global__ void __launch_bounds__(1024) scan_add(const Problem p)
     Row *const row = p.rows + cell / side;
     if (cell % side == 0)
         row->start = start;
-    const uint32_t parts = (uint32_t)(p.cards * p.kinds);
-    if (p.cards > 1 && cell % side == 0)
+    const uint32_t parts = (uint32_t)(p.devices * p.kinds);
+    if (p.devices > 1 && cell % side == 0)
         for (uint32_t part = 0; part < parts; part++)
             p.row_parts[cell / side * parts + part] = part_starts(p, part)[cell];
-    if (p.cards > 1 && cell + 1 == 1u << 3 * p.depth)
+    if (p.devices > 1 && cell + 1 == 1u << 3 * p.depth)
         for (uint32_t part = 0; part < parts; part++)
             p.row_parts[(cell / side + 1) * parts + part] = part_starts(p, part)[cell + 1];
     if (own == 0)
@@ -175,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(1024) scan_add(const Problem p)
 // Where the share's particles of a cell begin when they are sorted.
 PF uint32_t share_start(const Problem &p, const uint32_t kind, const uint32_t cell)
 {
-    return p.cards == 1 ? start_of(p, cell) : part_starts(p, p.card * p.kinds + kind)[cell];
+    return p.devices == 1 ? start_of(p, cell) : part_starts(p, p.device * p.kinds + kind)[cell];
 }
 
 // Gives each particle of the share a place in its cell: in any order, which `settle` mends.
@@ -208,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(256) merge(const Problem p, const u
     const uint32_t k = blockIdx.x * 256u + threadIdx.x;
     if (k >= count)
         return;
-    const Record r = part / p.kinds == p.card ? p.share[first + k] : p.arrived[from + k];
+    const Record r = part / p.kinds == p.device ? p.share[first + k] : p.arrived[from + k];
     const uint32_t cell = cell_of(r, p);
     uint32_t place = start_of(p, cell) + first + k - part_starts(p, part)[cell];
     for (uint32_t before = 0; part_at(p, before) != part; before++) {
