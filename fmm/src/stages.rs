@@ -10,6 +10,8 @@
 //! Stages::run ──> far field: P2M, M2M, M2L, P2L, L2L, L2P, M2P ─┐ one after the other, or at the same time
 //!             └─> near field: P2P ──────────────────────────────┘ where a device has P2P and the CPU all else
 //! ```
+//!
+//! A device that keeps all of a run in its own memory is the second driver, [`AllStages`].
 
 mod cancel;
 mod error;
@@ -21,7 +23,7 @@ mod work;
 
 pub use cancel::Cancel;
 pub use error::{BackendError, FmmError, KernelError};
-pub use executor::{CPU, Executor, Parts, Progress, SinglePart, Stage};
+pub use executor::{AllStages, CPU, Executor, Parts, Progress, SinglePart, Stage};
 pub use seconds::{Seconds, Waited};
 pub use work::{Coincident, FLAGS, Words, Work, flag_names};
 

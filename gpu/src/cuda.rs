@@ -6,13 +6,16 @@
 pub mod ceiling;
 pub mod compile;
 pub mod device;
+pub mod driver;
+pub mod gpu_device;
 mod nvrtc;
 pub mod octree;
+#[cfg(any(test, feature = "on-host"))]
+pub mod on_host;
 pub mod p2p;
 pub mod pairs;
 pub mod plane;
 mod staging;
-
 pub mod window;
 
 use pipelines::job::BackendError;

@@ -1,5 +1,5 @@
 //! P2P on a GPU: the executor of the backend `cuda`, in the arithmetic that the plan names. What runs all stages there is in
-//! `whole`.
+//! `all_stages`.
 //!
 //! Targets with pairs that are too close for it, and sums that are no numbers, are computed again on the CPU (RULES H14).
 
@@ -112,7 +112,7 @@ fn text<T: Number>(kernel: &Graph) -> Result<String, FmmError> {
 }
 
 impl Gpu {
-    /// Whether it takes a kernel: one that is 1/r and has a native form. Communicator run as in any job.
+    /// Whether it takes a kernel: one that is 1/r and has a native form. Other kernels run as in any job.
     pub fn takes_kernel(kernel: &Graph) -> bool {
         P2p::bind(kernel, false, &[]).is_ok() && pair(kernel, &Names::USUAL, Real::F32).is_ok()
     }
@@ -227,7 +227,7 @@ impl Gpu {
     /// Adds what a GPU gave for its blocks, in box units. Threads of the pool help as soon as the far field leaves some idle.
     fn add<T: Number>(&self, blocks: &[(Range<usize>, f64)], sums: &Sums<T>, state: &mut State, added: &mut Added) {
         let (tree, length) = (&state.plan.tree, self.units.length);
-        let twins = &tree.targets().coincident;
+        let coincident = &tree.targets().coincident;
         // The GPU has the potential first, and the gradient behind it.
         let unit = [0, 1, 2, 3].map(|a| self.units.unit(a));
         let one = |(size, targets, force): (f64, Range<usize>, &mut [Force])| {
@@ -238,7 +238,7 @@ impl Gpu {
             let mut added = Added::default();
             for (k, force) in targets.zip(force) {
                 let (sum, close) = sums.of(k);
-                let (close, own) = (close as u64, twins[k] as u64);
+                let (close, own) = (close as u64, coincident[k] as u64);
                 if close == own && sum.iter().all(|x| x.f64().is_finite()) {
                     (0..4).for_each(|a| force[a] += sum[a].f64() / unit[a] * scale[a]);
                 } else {

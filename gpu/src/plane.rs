@@ -1,14 +1,15 @@
 //! All stages on a GPU, mesh and lists included, beside which the CPU does nothing.
 
 use crate::cuda::device::Device;
-use crate::cuda::octree::gpu_device::GpuDevice;
-use crate::cuda::plane::{Columns, MOST_LEVELS, Plane, Run, STAGES, Settings, Shape};
+use crate::cuda::driver::{Outcome, reported};
+use crate::cuda::gpu_device::GpuDevice;
+use crate::cuda::plane::{Columns, MOST_LEVELS, Plane, Run, Settings, Shape};
 use crate::cuda::{CudaError, compile};
 use fmm::octree::stats::{Pairs, Seconds};
 use fmm::octree::{FmmError, Precision};
 use fmm::plane::stats::Stats;
 use fmm::plane::{Field, Geometry, Kernel, Options, Solution, Strengths, mesh, options};
-use fmm::stages::Work;
+use fmm::stages::{AllStages, Work};
 use pipelines::job::BackendError;
 use std::time::Instant;
 
@@ -28,9 +29,6 @@ pub struct Answer {
     pub sent: f64,
     pub fetched: f64,
 }
-
-/// The stages that [`Run::seconds`] are of.
-pub const ON_GPU: [&str; STAGES.len()] = STAGES;
 
 impl Gpu {
     /// Opens the first GPU.
@@ -66,7 +64,7 @@ impl<C: GpuDevice> Gpu<C> {
         strengths: Strengths,
         options: &Options,
         is_timed: bool,
-    ) -> Result<Result<Answer, String>, FmmError> {
+    ) -> Result<Outcome<Answer>, FmmError> {
         let geometry = geometry.into();
         options.check()?;
         options::check_positions(geometry)?;
@@ -74,13 +72,8 @@ impl<C: GpuDevice> Gpu<C> {
         if let Some(why) = Gpu::<C>::refuses(geometry, options) {
             return Ok(Err(why));
         }
-        match self.computed(geometry, strengths, options, is_timed) {
-            Err(CudaError::TooLarge(why)) => {
-                self.plane = None;
-                Ok(Err(why))
-            }
-            found => Ok(found.map_err(BackendError::from)?),
-        }
+        let found = self.computed(geometry, strengths, options, is_timed);
+        reported(found, || self.plane = None)
     }
 
     fn computed(
@@ -89,7 +82,7 @@ impl<C: GpuDevice> Gpu<C> {
         strengths: Strengths,
         options: &Options,
         is_timed: bool,
-    ) -> Result<Result<Answer, String>, CudaError> {
+    ) -> Result<Outcome<Answer>, CudaError> {
         let Gpu { device, plane } = self;
         let (is_log, is_complex) = (options.kernel == Kernel::Log, strengths.im.is_some());
         let shape = Shape::new(options.order, is_log, is_complex, device.shared_memory()?);
@@ -109,8 +102,9 @@ impl<C: GpuDevice> Gpu<C> {
         // Where targets are apart, the mean of their number and that of the sources counts.
         let (sources, all) = (geometry.sources[0].len(), columns.x.len());
         let levels = mesh::levels(if joined.is_some() { all.div_ceil(2) } else { all }, options.leaf);
-        let Some(run) = plane.run(device, Settings { levels, theta: options.theta, is_timed })? else {
-            return Ok(Err("some numbers, or results, are very large or very small".into()));
+        let run = match plane.run(device, Settings { levels, theta: options.theta, is_timed })? {
+            Ok(run) => run,
+            Err(why) => return Ok(Err(why)),
         };
         let start = Instant::now();
         let mut columns = plane.fetch(device)?;
@@ -126,38 +120,61 @@ impl<C: GpuDevice> Gpu<C> {
     }
 }
 
-impl From<Answer> for Solution {
-    fn from(answer: Answer) -> Solution {
-        let seconds = seconds_of(&answer);
-        Solution { field: answer.field, seconds, waited: None, p2p: Work::default() }
+/// The fields of sets of strengths one by one, each stage timed, and the report of all.
+impl<C: GpuDevice> AllStages<2> for Gpu<C> {
+    type Charges<'a> = Strengths<'a>;
+    type Options = Options;
+    type Results = (Vec<Solution>, Stats);
+
+    fn solve(
+        &mut self,
+        geometry: Geometry,
+        sets: &[Strengths],
+        options: &Options,
+    ) -> Result<Outcome<(Vec<Solution>, Stats)>, FmmError> {
+        let (mut solutions, mut stats) = (Vec::new(), None);
+        let mut seconds = Seconds::of_mesh(0.0, 0.0);
+        for set in sets {
+            let answer = match self.field(geometry, *set, options, true)? {
+                Ok(answer) => answer,
+                Err(why) => return Ok(Err(why)),
+            };
+            seconds.add_whole(&answer.seconds());
+            stats.get_or_insert_with(|| answer.stats(geometry, options));
+            solutions.push(Solution {
+                seconds: answer.seconds(),
+                field: answer.field,
+                waited: None,
+                p2p: Work::default(),
+            });
+        }
+        Ok(Ok((solutions, Stats { seconds, ..stats.unwrap_or_default() })))
     }
 }
 
-/// Seconds of a timed run, copies in the total.
-fn seconds_of(answer: &Answer) -> Seconds {
-    let [sort, connect, p2m, m2m, m2l, l2l, p2p, l2p] = answer.run.seconds;
-    let total = answer.sent + answer.run.total + answer.fetched;
-    Seconds { p2m, m2m, m2l, l2l, p2p, l2p, total, ..Seconds::of_mesh(sort, connect) }
-}
+impl Answer {
+    /// Seconds of a timed run, copies in the total.
+    fn seconds(&self) -> Seconds {
+        let [sort, connect, ..] = self.run.times.stages;
+        let total = self.sent + self.run.times.total + self.fetched;
+        Seconds { sort: Some(sort), connect: Some(connect), total, ..self.run.times.seconds() }
+    }
 
-/// Statistics of runs on a GPU, without errors: the seconds of all of them.
-pub fn stats(geometry: Geometry, options: &Options, answers: &[Answer]) -> Stats {
-    let mut seconds = Seconds::of_mesh(0.0, 0.0);
-    answers.iter().for_each(|answer| seconds.add_whole(&seconds_of(answer)));
-    let status = answers.first().map(|answer| answer.run.status).unwrap_or_default();
-    Stats {
-        backend: "cuda".into(),
-        kernel: options.kernel.name(),
-        n: geometry.sources[0].len(),
-        targets: geometry.targets.map(|targets| targets[0].len()),
-        order: options.order,
-        theta: options.theta,
-        leaf: options.leaf,
-        precision: "f64",
-        levels: answers.first().map_or(1, |answer| answer.levels + 1),
-        seconds,
-        pairs: Pairs { p2p: status.pairs, m2l: status.items[0], m2p: status.m2p, p2l: status.p2l },
-        ..Stats::default()
+    /// The report, without its time and without errors.
+    fn stats(&self, geometry: Geometry, options: &Options) -> Stats {
+        let status = self.run.status;
+        Stats {
+            kernel: options.kernel.name(),
+            n: geometry.sources[0].len(),
+            targets: geometry.targets.map(|targets| targets[0].len()),
+            order: options.order,
+            theta: options.theta,
+            leaf: options.leaf,
+            precision: "f64",
+            levels: self.levels + 1,
+            pairs: Pairs { p2p: status.pairs, m2l: status.items[0], m2p: status.m2p, p2l: status.p2l },
+            ..Stats::of_work(Some("cuda"), &Work::default(), &Work::default())
+        }
     }
 }
 
@@ -185,7 +202,7 @@ impl Joined {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::octree::on_host::{self, HostDevice};
+    use crate::cuda::on_host::{self, HostDevice};
     use crate::cuda::plane::Status;
     use fmm::data::random::{Charge, Distribution, generate};
     use fmm::plane::Plan;
@@ -224,7 +241,7 @@ mod tests {
     }
 
     /// Runs the GPU's kernels on the host, with `many` points for the segments of one block.
-    fn on_card(points: &[Vec<f64>; 4], options: &Options, many: usize) -> (Gpu<HostDevice>, Answer) {
+    fn run_on_host(points: &[Vec<f64>; 4], options: &Options, many: usize) -> (Gpu<HostDevice>, Answer) {
         let mut gpu = Gpu::on(HostDevice::default());
         let is_log = options.kernel == Kernel::Log;
         let shape = Shape { many, ..Shape::new(options.order, is_log, !is_log, 0) };
@@ -250,7 +267,7 @@ mod tests {
     }
 
     fn check_with(points: &[Vec<f64>; 4], options: &Options, bound: f64, many: usize) {
-        let (gpu, answer) = on_card(points, options, many);
+        let (gpu, answer) = run_on_host(points, options, many);
         let plan = Plan::new([&points[0][..], &points[1][..]], options).expect("a plan");
         let found = gpu.plane.as_ref().expect("it ran").found(&gpu.device);
         let boxes = &plan.mesh.boxes;

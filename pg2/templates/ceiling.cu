@@ -1,4 +1,4 @@
-// How many instructions the card issues: independent fused multiply-adds that nothing waits for.
+// How many instructions the GPU issues: independent fused multiply-adds that nothing waits for.
 
 #define CHAINS 16
 

@@ -15,10 +15,11 @@ use fmm::octree::executor::BackendError;
 use fmm::octree::stats::{OnGpu, Seconds, Stats};
 use fmm::octree::{FmmError, FmmOptions, MOST_PARTICLES};
 use gpu::cuda::CudaError;
+use gpu::cuda::driver::Outcome;
 use gpu::cuda::octree::communicator::Communicator;
 use gpu::cuda::octree::{MOST_GPUS, Run, STAGES};
 use gpu::octree::Gpu;
-use gpu::octree::all_stages::{Part, Task};
+use gpu::octree::all_stages::{Found, Task};
 use serde::Serialize;
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
@@ -40,7 +41,7 @@ const ROWS: [&str; STAGES.len() + 7] = {
 };
 
 /// Runs all stages on so many of the GPUs, together with those of others.
-pub(super) type RunStages<'a> = dyn FnMut(&dyn Communicator, usize, &Task) -> Result<Part, CudaError> + 'a;
+pub(super) type RunStages<'a> = dyn FnMut(&dyn Communicator, usize, &Task) -> Result<Outcome<Found>, CudaError> + 'a;
 
 /// The GPUs that a rank computes on besides its CPU.
 pub(super) struct Runner<'a> {
@@ -111,10 +112,10 @@ pub(super) fn solve_by(
         Ok(Err(why)) | Err(CudaError::TooLarge(why)) => return Ok(Err(why)),
         Err(e) => return Err(FmmError::from(BackendError::from(e)).into()),
     };
-    let times = found.stats.on_card.unwrap_or_default();
+    let times = found.stats.on_gpu.unwrap_or_default();
     let sum = |of: &dyn Fn(&Run) -> f64| found.runs.iter().map(of).sum::<f64>();
     let mut seconds = vec![found.kernels, found.linked, times.sent];
-    seconds.extend((0..STAGES.len()).map(|stage| sum(&|run| run.seconds[stage])));
+    seconds.extend((0..STAGES.len()).map(|stage| sum(&|run| run.times.stages[stage])));
     seconds.push(sum(&|run| run.travelled) - found.waited);
     seconds.extend([times.fetched, over.waited(), start.elapsed().as_secs_f64(), times.computed]);
     let mut count = RankCount {
@@ -171,7 +172,7 @@ pub fn timed(
 
 /// A run of all ranks.
 pub(super) fn of_all(comm: &dyn Comm, run: &Run, waited: f64) -> Result<TimedRun, RankError> {
-    let own = [&run.seconds[..], &[run.total + run.travelled, run.travelled - waited, waited]].concat();
+    let own = [&run.times.stages[..], &[run.times.total + run.travelled, run.travelled - waited, waited]].concat();
     let all = gather_f64(comm, &own)?;
     let slowest = |k: usize| all.iter().map(|of| of[k]).fold(0.0, f64::max);
     Ok(TimedRun {
@@ -208,8 +209,8 @@ fn stats(own: Stats, report: &RanksReport, computed: f64) -> Stats {
         total: slowest("total"),
         ..Seconds::default()
     };
-    let on_card = OnGpu { sent: slowest("input"), computed, fetched: slowest("results") };
-    Stats { seconds, on_card: Some(on_card), ..own }
+    let on_gpu = OnGpu { sent: slowest("input"), computed, fetched: slowest("results") };
+    Stats { seconds, on_gpu: Some(on_gpu), ..own }
 }
 
 /// The ranks as their GPUs see them.

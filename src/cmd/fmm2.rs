@@ -19,6 +19,7 @@ use fmm::plane::direct::Direct;
 use fmm::plane::error::{Errors, Reference};
 use fmm::plane::stats::Stats;
 use fmm::plane::{Executor, Field, Geometry, Kernel, Options, Plan, Solution, Strengths, tune};
+use fmm::stages::AllStages;
 use gpu::plane::Gpu;
 use pairforge::backends::{self, Needs};
 use pipelines::plane::bind::{P2p, shipped};
@@ -210,18 +211,13 @@ fn on_card(
         return Err(Failure::Usage("--tol runs on the CPU; give --order for --backend cuda".into()));
     }
     let mut gpu = Gpu::open().map_err(failure)?;
-    let mut answers = Vec::new();
-    for set in sets {
-        match gpu.field(geometry, *set, options, true).map_err(failure)? {
-            Ok(answer) => answers.push(answer),
-            Err(why) => {
-                output::tell(&format!("the GPU leaves this to the CPU: {why}\n"));
-                return Ok(None);
-            }
+    let (solutions, stats) = match gpu.solve(geometry, sets, options).map_err(failure)? {
+        Ok(found) => found,
+        Err(why) => {
+            output::tell(&format!("the GPU leaves this to the CPU: {why}\n"));
+            return Ok(None);
         }
-    }
-    let stats = gpu::plane::stats(geometry, options, &answers);
-    let solutions: Vec<Solution> = answers.into_iter().map(Solution::from).collect();
+    };
     let error = args.check.map(|count| errors(count, args.seed, geometry, sets, options, &solutions));
     Ok(Some((solutions, Stats { error, ..stats })))
 }

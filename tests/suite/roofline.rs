@@ -1,7 +1,7 @@
 //! `pairforge explain --roofline`: its predictions, what it refuses, and the page that repeats them.
 
 use crate::common::Place;
-use pipelines::predict::roofline::{CARDS, HANEY, Kernel, Work, haney, on_card};
+use pipelines::predict::roofline::{GPUS, HANEY, Kernel, Work, haney, on_gpu};
 
 fn rows(place: &Place, options: &str) -> Vec<serde_json::Value> {
     place.run(&format!("explain gravity --roofline {options} --json p.json")).expect(0);
@@ -9,15 +9,15 @@ fn rows(place: &Place, options: &str) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn every_card_and_board_is_predicted_at_every_size() {
+fn every_gpu_and_board_is_predicted_at_every_size() {
     let place = Place::new();
     let all = rows(&place, "--n 1000 100000 --pipelines 4");
     let of = |machine: &str, mode: &str| -> Vec<&serde_json::Value> {
         all.iter().filter(|r| r["machine"] == machine && r["mode"] == mode).collect()
     };
-    for card in CARDS {
+    for gpu in GPUS {
         for mode in ["f32", "f64", "exact"] {
-            assert_eq!(of(&card.name, mode).len(), 2, "{} {mode}", card.name);
+            assert_eq!(of(&gpu.name, mode).len(), 2, "{} {mode}", gpu.name);
         }
     }
     for board in hdl::board::BOARDS {
@@ -28,16 +28,17 @@ fn every_card_and_board_is_predicted_at_every_size() {
         assert!((seconds * board.usual_mhz * 1e6 / 2.5e9 - 1.0).abs() < 1e-3, "{} {seconds}", board.name);
     }
     assert_eq!(of("engine at 150 MHz", "pipeline")[0]["limit"], "pipelines");
-    assert_eq!(all.len(), 2 * (3 * CARDS.len() + 1 + hdl::board::BOARDS.len()));
+    assert_eq!(all.len(), 2 * (3 * GPUS.len() + 1 + hdl::board::BOARDS.len()));
     let text = place.run("explain p2p_paper --roofline").expect(0).out;
     HANEY.iter().for_each(|n| assert!(text.contains(&format!(" {n} ")), "{n} in {text}"));
 }
 
 #[test]
-fn a_card_of_the_users_own_is_predicted_or_refused_by_its_field() {
+fn a_gpu_of_the_users_own_is_predicted_or_refused_by_its_field() {
     let place = Place::new();
     let mine =
-        serde_json::to_string(&pipelines::predict::roofline::Card { name: "mine".into(), ..CARDS[0].clone() }).unwrap();
+        serde_json::to_string(&pipelines::predict::roofline::GpuModel { name: "mine".into(), ..GPUS[0].clone() })
+            .unwrap();
     place.write("mine.json", &mine);
     let all = rows(&place, "--n 5000 --card mine.json");
     let seconds = |name: &str| all.iter().find(|r| r["machine"] == name).map(|r| r["seconds"].clone());
@@ -86,7 +87,7 @@ fn the_page_repeats_the_table_and_the_predictions() {
     let kernel = Kernel::new(&graph).expect("counted");
     for n in HANEY {
         let [link, compute, _] = haney(n);
-        let found = on_card(&CARDS[1], &kernel.modes[0], &Work::all_pairs(n));
+        let found = on_gpu(&GPUS[1], &kernel.modes[0], &Work::all_pairs(n));
         let begin = format!(
             "| {n} | {link:.2e} | {compute:.2e} | {:.2e} | {:.2e} |",
             found.link_seconds, found.compute_seconds

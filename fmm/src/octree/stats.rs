@@ -132,8 +132,8 @@ pub struct Stats<E: Measured = Errors> {
     pub levels: usize,
     pub seconds: Seconds,
     pub waited: Option<Waited>,
-    #[serde(skip_serializing_if = "is_in_plane::<E, _>")]
-    pub on_card: Option<OnGpu>,
+    #[serde(rename = "on_card", skip_serializing_if = "is_in_plane::<E, _>")]
+    pub on_gpu: Option<OnGpu>,
     pub pairs: Pairs,
     /// Pairs that went through the kernels; for M2L masked near pairs are included.
     pub streamed: PerKernel<u64>,

@@ -1,6 +1,7 @@
 //! The stages of an FMM, and who runs them: the CPU, or an executor that takes some of them.
 
 use super::{FmmError, Problem, State, Work};
+use crate::data::problem::Geometry;
 
 /// The CPU's name among backends.
 pub const CPU: &str = "cpu";
@@ -85,6 +86,29 @@ pub trait Executor<P: Problem> {
         extremes: &[f64],
         progress: &mut Progress,
     ) -> Result<Work, FmmError>;
+}
+
+/// Runs all stages of a problem of `D` dimensions, tree or mesh and lists included, on devices beside which the CPU does nothing.
+///
+/// It is no [`Executor`], whose stages meet in a [`State`] of the CPU: what makes such a run fast is that lists and sums never are there,
+/// that in space no list exists at all, and that streams hold one stage behind the other without the CPU. On an H200, 1e6 uniform
+/// particles take 1.9 ms on the GPU and 5.7 ms in all, with copies and checks. With P2P on the GPU and all else in the CPU's stages they
+/// take 26 ms where the plan is kept and 51 ms where it is not, of which P2P's kernel is 0.8 ms (docs/results/gpu.md, "FMM, direct summation
+/// and CPU"): tree, lists, the far field on the CPU and copies of sums are what costs.
+pub trait AllStages<const D: usize> {
+    /// A set of charges in the user's order and units.
+    type Charges<'a>;
+    type Options;
+    type Results;
+
+    /// The results for each set of charges, or why the problem is for the CPU and its executors. A leaf has at most as many particles in
+    /// the mean as options say.
+    fn solve(
+        &mut self,
+        geometry: Geometry<D>,
+        sets: &[Self::Charges<'_>],
+        options: &Self::Options,
+    ) -> Result<Result<Self::Results, String>, FmmError>;
 }
 
 /// How the parts of a problem that run apart tell each other of it.

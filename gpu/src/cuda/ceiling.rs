@@ -23,7 +23,7 @@ pub fn instructions_f64(device: &mut Device) -> Result<f64, CudaError> {
 
 fn measured<T: Number>(device: &mut Device, text: &str) -> Result<f64, CudaError> {
     let function = device.function(text, "ceiling", T::ARITHMETIC)?;
-    let mut out = device.room::<T>(BLOCKS as usize * 256)?;
+    let mut out = device.allocate::<T>(BLOCKS as usize * 256)?;
     let mut best = f64::MAX;
     for _ in 0..TIMES {
         let (factor, steps) = (T::of(0.999), STEPS);

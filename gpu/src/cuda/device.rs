@@ -204,7 +204,7 @@ impl Device {
     }
 
     /// Memory for results, of which there is at least one.
-    pub fn room<T: DeviceRepr + ValidAsZeroBits>(&self, count: usize) -> Result<CudaSlice<T>, CudaError> {
+    pub fn allocate<T: DeviceRepr + ValidAsZeroBits>(&self, count: usize) -> Result<CudaSlice<T>, CudaError> {
         self.stream.alloc_zeros(count.max(1)).map_err(|e| failed("the GPU has no room for the results", e))
     }
 

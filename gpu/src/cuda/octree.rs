@@ -2,7 +2,7 @@
 //!
 //! The tree has one depth for all particles, and no list: which cells meet follows from their coordinates. So it is for
 //! particles that fill their box more or less evenly. A run finds out, counts particles and pairs first, tries deeper trees, and
-//! leaves other problems to the caller ([`Outcome::Unfit`]). Lengths and charges are those of a tree's [`BoxMap`] and charges.
+//! leaves other problems to the caller ([`Outcome`](driver::Outcome)). Lengths and charges are those of a tree's [`BoxMap`] and charges.
 //!
 //! Every sum of floats has one order, so that a run gives the same bits each time, on any number of GPUs. Some of the GPUs may be
 //! those of other processes ([`communicator`]).
@@ -10,7 +10,6 @@
 mod ask;
 pub mod communicator;
 mod depth;
-pub mod gpu_device;
 pub mod links;
 mod made;
 mod memory;
@@ -19,21 +18,18 @@ mod split;
 mod stages;
 mod text;
 
-#[cfg(any(test, feature = "on-host"))]
-pub mod on_host;
-
 use super::CudaError;
 use super::device::Device;
+use super::driver::{self, Kernels, Times};
+use super::gpu_device::GpuDevice;
 use super::p2p::Number;
 use communicator::{Team, bytes_of};
 use fmm::expansion::solid::dense::Dense;
 use fmm::parallel::prelude::*;
 use fmm::tree::boxmap::BoxMap;
-use gpu_device::GpuDevice;
 use memory::{Cells, Particles, Parts, Problem, Tables};
 use pg2::backend::cuda::p2p::{Real, Unfit};
 use pg2::graph::Graph;
-use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use text::Shape;
@@ -58,7 +54,7 @@ pub struct Units {
 
 /// The stages in the order in which they run. With several GPUs, sort has the exchange of particles too, P2M and M2M those of expansions,
 /// and L2P that of results; P2P begins beside M2L and has the seconds from its end on, and L2L beside it has none.
-pub const STAGES: [&str; 8] = ["box", "sort", "P2M", "M2M", "M2L", "L2L", "P2P", "L2P"];
+pub const STAGES: [&str; driver::STAGES] = ["box", "sort", "P2M", "M2M", "M2L", "L2L", "P2P", "L2P"];
 
 /// The outcome of one run. Results stay on the GPUs.
 #[derive(Clone, Debug)]
@@ -70,22 +66,13 @@ pub struct Run {
     /// Pairs of P2P, each target's own place included.
     pub pairs: u64,
     pub status: Status,
-    /// Seconds of each of [`STAGES`] on the GPU of this process that took longest, of all from the first kernel to the last, and of
-    /// exchanges with other processes, which are in no stage.
-    pub seconds: [f64; STAGES.len()],
-    pub total: f64,
+    /// Times of [`STAGES`] on the GPU of this process that took longest, and the seconds of exchanges with other processes, which are in
+    /// no stage.
+    pub times: Times,
     pub travelled: f64,
     /// The cost of the leaves of this process's GPUs by the model, in seconds, and how many targets they have.
     pub work: f64,
     pub targets: u64,
-}
-
-/// How a run ended.
-#[derive(Clone, Debug)]
-pub enum Outcome {
-    Done(Box<Run>),
-    /// Why this problem is not one for a tree of one depth, or not for this arithmetic.
-    Unfit(String),
 }
 
 /// All kernels.
@@ -150,7 +137,7 @@ impl Amounts {
 
 /// The data on a GPU.
 struct Loaded<T: Number, C: GpuDevice> {
-    kernels: HashMap<&'static str, C::Kernel>,
+    kernels: Kernels<C>,
     tables: Tables<T, C>,
     particles: Particles<T, C>,
     cells: Option<Cells<T, C>>,
@@ -163,17 +150,13 @@ struct Loaded<T: Number, C: GpuDevice> {
 impl<T: Number, C: GpuDevice> Loaded<T, C> {
     fn new(device: &C, text: &str, dense: &Dense, shape: &Shape) -> Result<Loaded<T, C>, CudaError> {
         let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
-        let names = KERNELS.iter().chain(of_f32);
-        let kernels = names.map(|name| {
-            let kernel = device.kernel(text, name, T::ARITHMETIC)?;
+        let mut kernels = Kernels::new();
+        kernels.compile(device, text, KERNELS.iter().chain(of_f32).copied(), T::ARITHMETIC, |name, kernel| {
             // A multiprocessor has blocks of two kernels at a time only if both want the same share of its shared memory.
-            if ["m2l", "p2p"].contains(name) {
-                device.want_shared(&kernel)?;
-            }
-            Ok((*name, kernel))
-        });
+            if ["m2l", "p2p"].contains(&name) { device.want_shared(kernel) } else { Ok(()) }
+        })?;
         Ok(Loaded {
-            kernels: kernels.collect::<Result<_, CudaError>>()?,
+            kernels,
             tables: Tables::new(device, dense, shape)?,
             particles: Particles::new(device, 0, 0)?,
             cells: None,
@@ -200,7 +183,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     }
 
     /// Memory for particles, which the GPUs of this process share evenly. If each GPU's share is as before, it keeps what it has.
-    pub fn make_room(&mut self, team: &Team<C>, amounts: &Amounts) -> Result<(), CudaError> {
+    pub fn reserve(&mut self, team: &Team<C>, amounts: &Amounts) -> Result<(), CudaError> {
         let Amounts { all, sources, targets } = *amounts;
         let kinds = if team.all() > 1 && targets.is_some() { 2 } else { 1 };
         let parts = Parts { devices: team.all(), kinds };

@@ -6,8 +6,8 @@
 use super::CudaError;
 use super::compile::Arithmetic;
 use super::device::{Device, failed};
+use super::gpu_device::GpuDevice;
 use super::octree::communicator::Raw;
-use super::octree::gpu_device::GpuDevice;
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaEvent, CudaFunction, CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits};
 use fmm::arith::lanes::Real;
@@ -373,11 +373,11 @@ impl<T: Number> Prepared<T> {
             function,
             targets: if tree.is_apart() { send(&tree.targets().scaled)? } else { sources.clone() },
             sources,
-            charges: device.room(tree.len())?,
+            charges: device.allocate(tree.len())?,
             blocks: GpuDevice::send(device, blocks)?,
             ulist: GpuDevice::send(device, &layout.ulist)?,
-            force: device.room(4 * count)?,
-            close: device.room(count)?,
+            force: device.allocate(4 * count)?,
+            close: device.allocate(count)?,
             host_force: Vec::new(),
             host_close: Vec::new(),
             part,

@@ -62,7 +62,7 @@ pub fn timed(device: &mut Device, text: &str, job: &Job, identities: &[u64]) -> 
     let (params, cidx, cpart_idx) =
         (device.send(job.params)?, device.send(&indices.cidx)?, device.send(&indices.cpart_idx)?);
     let (uidx, ulist) = (device.send(&indices.uidx)?, device.send(&indices.ulist)?);
-    let (mut results, mut flags) = (device.room::<u64>(n * elements)?, device.room::<u32>(n)?);
+    let (mut results, mut flags) = (device.allocate::<u64>(n * elements)?, device.allocate::<u32>(n)?);
     let mut ms = 0.0;
     if !indices.cidx.is_empty() {
         let config = LaunchConfig {

@@ -13,15 +13,15 @@ mod text;
 use super::CudaError;
 use super::compile::Arithmetic;
 use super::device::Device;
-use super::octree::gpu_device::GpuDevice;
+use super::driver::{self, Kernels, Times};
+use super::gpu_device::GpuDevice;
 use memory::{Boxes, Points, Problem};
-use std::collections::HashMap;
 
 pub use memory::Status;
 pub use text::{Shape, mesh_text, stages_text};
 
 /// The stages in the order in which they run. P2L and M2P are in L2P.
-pub const STAGES: [&str; 8] = ["sort", "connect", "P2M", "M2M", "M2L", "L2L", "P2P", "L2P"];
+pub const STAGES: [&str; driver::STAGES] = ["sort", "connect", "P2M", "M2M", "M2L", "L2L", "P2P", "L2P"];
 
 /// The deepest pyramid, so that places of boxes and in lists have 32 bits.
 pub const MOST_LEVELS: usize = 12;
@@ -30,10 +30,8 @@ pub const MOST_LEVELS: usize = 12;
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     pub status: Status,
-    /// Seconds of each of [`STAGES`]; zeros unless they were asked for.
-    pub seconds: [f64; STAGES.len()],
-    /// From the first kernel to the last.
-    pub total: f64,
+    /// Times of [`STAGES`].
+    pub times: Times,
 }
 
 /// How a run is done.
@@ -78,7 +76,7 @@ const OTHERS: [&str; 9] = ["p2m", "m2m", "m2m_top", "m2l", "l2l", "l2l_top", "p2
 /// Kernels, tables and points on a GPU.
 pub struct Plane<C: GpuDevice = Device> {
     shape: Shape,
-    kernels: HashMap<&'static str, C::Kernel>,
+    kernels: Kernels<C>,
     binomials: C::Memory<f64>,
     points: Option<Points<C>>,
     boxes: Option<Boxes<C>>,
@@ -88,19 +86,14 @@ pub struct Plane<C: GpuDevice = Device> {
 
 impl<C: GpuDevice> Plane<C> {
     /// Compiles the kernels for a shape.
-    pub fn new(device: &mut C, shape: Shape) -> Result<Plane<C>, CudaError> {
+    pub fn new(device: &C, shape: Shape) -> Result<Plane<C>, CudaError> {
         let (mesh, stages) = (mesh_text(&shape), stages_text(&shape));
-        let mut kernels = HashMap::new();
-        for name in MESH {
-            let mut kernel = device.kernel(&mesh, name, Arithmetic::Exact)?;
-            if ["split_rest", "rank_few", "split_few"].contains(&name) {
-                device.share(&mut kernel, shape.split_memory())?;
-            }
-            kernels.insert(name, kernel);
-        }
-        for name in OTHERS {
-            kernels.insert(name, device.kernel(&stages, name, Arithmetic::Careful)?);
-        }
+        let mut kernels = Kernels::new();
+        kernels.compile(device, &mesh, MESH, Arithmetic::Exact, |name, kernel| {
+            let splits = ["split_rest", "rank_few", "split_few"].contains(&name);
+            if splits { device.share(kernel, shape.split_memory()) } else { Ok(()) }
+        })?;
+        kernels.compile(device, &stages, OTHERS, Arithmetic::Careful, |_, _| Ok(()))?;
         let binomials = device.send(&text::binomials(shape.order))?;
         Ok(Plane { shape, kernels, binomials, points: None, boxes: None, problem: None })
     }
@@ -154,7 +147,7 @@ pub struct Found {
 #[cfg(test)]
 impl<C: GpuDevice> Plane<C> {
     pub fn found(&self, device: &C) -> Found {
-        use super::octree::gpu_device::Plain;
+        use super::gpu_device::Plain;
         let (points, boxes) = (self.points.as_ref().expect("points"), self.boxes.as_ref().expect("boxes"));
         fn read<T: Plain, C: GpuDevice>(device: &C, from: &C::Memory<T>, at: usize, count: usize) -> Vec<T> {
             let mut values = vec![T::default(); count];

@@ -6,7 +6,7 @@
 
 use super::CudaError;
 use super::device::{Device, failed};
-use super::octree::gpu_device::Mark;
+use super::gpu_device::Mark;
 use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUipcEventHandle, CUipcMem_flags, CUipcMemHandle, CUresult};
 use cudarc::driver::{CudaContext, DriverError, result};
 use std::ffi::c_char;

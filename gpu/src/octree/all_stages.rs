@@ -7,16 +7,18 @@ mod tests;
 use super::Gpu;
 use crate::cuda::CudaError;
 use crate::cuda::device::Device;
+use crate::cuda::driver::{Outcome, reported};
+use crate::cuda::gpu_device::GpuDevice;
 use crate::cuda::octree::communicator::{Communicator, SingleProcess, Team, numbers};
-use crate::cuda::octree::gpu_device::GpuDevice;
-use crate::cuda::octree::{DEEPEST, GpuFmm, MOST_ORDER, NEAR2, Run, STAGES, Units, best_leaf};
+use crate::cuda::octree::{DEEPEST, GpuFmm, MOST_ORDER, NEAR2, Run, Units, best_leaf};
 use crate::cuda::p2p::Number;
 use fmm::data::particles::Field;
 use fmm::data::problem::Geometry;
 use fmm::direct::error::{self, Errors};
 use fmm::expansion::basis::Basis;
-use fmm::octree::stats::{OnGpu, Pairs, PerKernel, Seconds, Stats};
+use fmm::octree::stats::{OnGpu, Pairs, Stats};
 use fmm::octree::{FmmError, FmmOptions, Precision, Solutions, options};
+use fmm::stages::{AllStages, Work};
 use fmm::tree::lists::near2;
 use pg2::backend::cuda::p2p::Real;
 use pg2::graph::Graph;
@@ -24,7 +26,7 @@ use pipelines::job::BackendError;
 use pipelines::octree::bind::P2p;
 use std::cell::RefCell;
 use std::time::Instant;
-pub use task::{Found, Part, Task, Timed};
+pub use task::{Found, Task, Timed};
 
 /// The data on the GPUs for an order and a precision.
 pub(super) enum Ready {
@@ -32,8 +34,30 @@ pub(super) enum Ready {
     F64(usize, GpuFmm<f64>),
 }
 
-/// The results of a whole run, or why the problem is one for P2P on the GPU beside the CPU.
-pub type Answer = Result<Solutions, String>;
+/// Potential and gradient at all targets. Each set has charges alone.
+impl AllStages<3> for Gpu {
+    type Charges<'a> = &'a [f64];
+    type Options = FmmOptions;
+    type Results = Solutions;
+
+    fn solve(
+        &mut self,
+        geometry: Geometry,
+        sets: &[&[f64]],
+        options: &FmmOptions,
+    ) -> Result<Outcome<Solutions>, FmmError> {
+        options.check()?;
+        options::check_positions(geometry)?;
+        if let Some(why) = self.refuses(options) {
+            return Ok(Err(why));
+        }
+        let count = self.devices.len();
+        let task = Task { name: self.name, geometry, sets, options, leaf: Some(options.leaf) };
+        let found = self.among(&SingleProcess, count, &task).map(|found| found.map(Found::solutions));
+        // P2P alone takes less memory.
+        reported(found, || self.forget())
+    }
+}
 
 impl Gpu {
     /// Why the GPU does not run all stages with these options.
@@ -56,33 +80,13 @@ impl Gpu {
         best_leaf(n, options.order, real(options.precision))
     }
 
-    /// Computes potential and gradient at all targets for each set of charges. `leaf` bounds the particles a leaf has in the mean.
-    pub fn whole(
+    /// All stages with other processes, each with its part of the task and as many GPUs: results of this one's share of the particles.
+    pub fn among(
         &mut self,
-        geometry: Geometry,
-        sets: &[&[f64]],
-        options: &FmmOptions,
-        leaf: usize,
-    ) -> Result<Answer, FmmError> {
-        options.check()?;
-        options::check_positions(geometry)?;
-        if let Some(why) = self.refuses(options) {
-            return Ok(Err(why));
-        }
-        let count = self.devices.len();
-        let task = Task { name: self.name, geometry, sets, options, leaf: Some(leaf) };
-        match self.among(&SingleProcess, count, &task) {
-            // P2P alone takes less memory.
-            Err(CudaError::TooLarge(why)) => {
-                self.forget();
-                Ok(Err(why))
-            }
-            found => Ok(found.map(|found| found.map(Found::solutions)).map_err(BackendError::from)?),
-        }
-    }
-
-    /// The same with other processes, each with its part of the task and as many GPUs: results of this one's share of the particles.
-    pub fn among(&mut self, others: &dyn Communicator, devices: usize, task: &Task) -> Result<Part, CudaError> {
+        others: &dyn Communicator,
+        devices: usize,
+        task: &Task,
+    ) -> Result<Outcome<Found>, CudaError> {
         let own = [Some(task.geometry.sources), task.geometry.targets].into_iter().flatten();
         let own: u64 = own.map(|columns| columns[0].len() as u64).sum();
         let n = numbers(others, &[own])?.iter().map(|one| one[0] as usize).sum();
@@ -120,7 +124,7 @@ impl Gpu {
         Ok((done, [kernels, linked]))
     }
 
-    /// Gives back what [`Gpu::whole`] has on the GPUs.
+    /// Gives back what runs of all stages have on the GPUs.
     pub fn forget(&mut self) {
         self.settle();
         self.whole = None;
@@ -159,7 +163,7 @@ impl Gpu {
         options: &FmmOptions,
         samples: usize,
         repeat: u32,
-    ) -> Result<Result<Made, String>, FmmError> {
+    ) -> Result<Outcome<Made>, FmmError> {
         options.check()?;
         if let Some(why) = self.refuses(options) {
             return Ok(Err(why));
@@ -174,10 +178,7 @@ impl Gpu {
             Ready::F32(_, whole) => task.made(&team, whole, n, samples, repeat),
             Ready::F64(_, whole) => task.made(&team, whole, n, samples, repeat),
         };
-        match found {
-            Err(CudaError::TooLarge(why)) => Ok(Err(why)),
-            found => Ok(found.map_err(BackendError::from)?),
-        }
+        reported(found, || {})
     }
 
     /// Runs of `n` such particles that the GPUs of all processes share, each process with so many GPUs; a first one, which allocates
@@ -254,7 +255,7 @@ impl Task<'_> {
         n: usize,
         samples: usize,
         repeat: u32,
-    ) -> Result<Result<Made, String>, CudaError> {
+    ) -> Result<Outcome<Made>, CudaError> {
         let leaf = self.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, self.options));
         let targets: Vec<usize> = (0..samples.min(n)).map(|k| (2 * k + 1) * n / (2 * samples.min(n))).collect();
         let fetch = |run: &Run, whole: &GpuFmm<T, C>| Ok(field(run, &whole.fetch_some(team, &targets)?));
@@ -263,8 +264,8 @@ impl Task<'_> {
             Err(why) => return Ok(Err(why)),
         };
         let stats = |(run, _): &(Run, f64)| {
-            let on_card = Some(OnGpu { computed: run.total, ..OnGpu::default() });
-            Stats { n, leaf, on_card, ..self.stats(run) }
+            let on_gpu = Some(OnGpu { computed: run.times.total, ..OnGpu::default() });
+            Stats { n, leaf, on_gpu, ..self.stats(run) }
         };
         let runs = runs.iter().map(stats).collect();
         let right = whole.direct(team, &targets)?;
@@ -276,8 +277,7 @@ impl Task<'_> {
     /// Adds what one set of charges took.
     fn add(&self, run: &Run, stats: &mut Stats) {
         let mut one = self.stats(run);
-        one.seconds.add(&stats.seconds);
-        one.seconds.tree += stats.seconds.tree;
+        one.seconds.add_whole(&stats.seconds);
         one.pairs.p2p += stats.pairs.p2p;
         one.pairs.m2l += stats.pairs.m2l;
         one.streamed.p2p += stats.streamed.p2p;
@@ -287,31 +287,21 @@ impl Task<'_> {
     }
 
     fn stats(&self, run: &Run) -> Stats {
-        let of = |name: &str| STAGES.iter().zip(run.seconds).filter(|s| *s.0 == name).map(|s| s.1).sum::<f64>();
-        let seconds = Seconds {
-            tree: of("box") + of("sort"),
-            p2m: of("P2M"),
-            m2m: of("M2M"),
-            m2l: of("M2L"),
-            l2l: of("L2L"),
-            l2p: of("L2P"),
-            p2p: of("P2P"),
-            ..Seconds::default()
+        let (close, is_apart) = (run.status.close, self.geometry.targets.is_some());
+        let p2p = Work {
+            streamed: run.pairs,
+            recomputed: run.status.again,
+            close: if is_apart { close } else { close.div_ceil(2) },
+            has_gradient: true,
+            ..Work::default()
         };
-        let is_apart = self.geometry.targets.is_some();
-        let pairs = Pairs { p2p: run.pairs, m2l: m2l_pairs(run.depth), ..Pairs::default() };
         Stats {
-            backend: self.name.to_string(),
             order: self.options.order,
             theta: self.options.theta,
             levels: run.depth as usize + 1,
-            seconds,
-            pairs,
-            streamed: PerKernel { p2p: pairs.p2p, m2l: 0 },
-            recomputed: run.status.again,
-            close_pairs: if is_apart { run.status.close } else { run.status.close.div_ceil(2) },
-            has_gradient: true,
-            ..Stats::default()
+            seconds: run.times.seconds(),
+            pairs: Pairs { p2p: run.pairs, m2l: m2l_pairs(run.depth), ..Pairs::default() },
+            ..Stats::of_work(Some(self.name), &p2p, &Work::default())
         }
     }
 }

@@ -56,7 +56,7 @@ struct Problem {
     Source *sources;            // box by box
     List *weak, *strong, *p2l, *m2p;        // strong: two columns for levels in turn; the last two of the finest boxes
     uint32_t *items[4];         // what the lists have, in the order of `Status`
-    uint64_t room[4];           // the capacity in items
+    uint64_t capacity[4];       // in items
     double *m, *l;              // expansions: real parts, then imaginary parts
     const double *binomials;    // row n of Pascal's triangle from n (n + 1) / 2 on
     double *near;               // what P2P gives: columns of real and imaginary parts, and of potentials

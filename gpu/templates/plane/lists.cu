@@ -71,7 +71,7 @@ PF void couple_eight(const Problem &p, const uint32_t level, const uint32_t firs
         if (sum > 0)
             start = atomicAdd((unsigned long long *)&p.status->items[threadIdx.x], (unsigned long long)sum);
         // Without capacity there are no lists; the host sees what would have been needed.
-        const bool is_full = start + sum > p.room[threadIdx.x];
+        const bool is_full = start + sum > p.capacity[threadIdx.x];
         for (uint32_t w = 0; w < 8; w++) {
             starts[w][threadIdx.x] += (uint32_t)start;
             counts[w][threadIdx.x] = is_full ? 0 : counts[w][threadIdx.x];

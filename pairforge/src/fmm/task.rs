@@ -88,7 +88,7 @@ impl Task<'_> {
     ) -> Result<(), Error> {
         stats.leaf_by = match self.asked.leaf {
             Some(_) => LeafBy::Given,
-            None if self.asked.near_only || stats.on_card.is_some() => LeafBy::BuiltInCosts,
+            None if self.asked.near_only || stats.on_gpu.is_some() => LeafBy::BuiltInCosts,
             None => self.known.by,
         };
         stats.reference = match self.own_sums() {

@@ -2,9 +2,9 @@
 
 use super::{M2l, Options, Problem, Translations};
 use crate::Error;
-use fmm::octree::FmmOptions;
+use fmm::octree::{FmmOptions, Solutions};
+use fmm::stages::AllStages;
 use gpu::octree::Gpu;
-use gpu::octree::all_stages::Answer;
 
 /// Whether the GPU is to run all stages. `on_gpu` says that it runs P2P natively.
 pub(super) fn asked(asked: &Options, on_gpu: bool) -> Result<bool, Error> {
@@ -34,7 +34,12 @@ pub(super) fn asked(asked: &Options, on_gpu: bool) -> Result<bool, Error> {
 }
 
 /// Runs all stages, or says why the GPU leaves some to the CPU. That is an error if it was asked to run them.
-pub(super) fn run(gpu: &mut Gpu, problem: &Problem, options: &FmmOptions, asked: &Options) -> Result<Answer, Error> {
+pub(super) fn run(
+    gpu: &mut Gpu,
+    problem: &Problem,
+    options: &FmmOptions,
+    asked: &Options,
+) -> Result<Result<Solutions, String>, Error> {
     let is_wanted = asked.wants_gpu();
     if let Some(why) = gpu.refuses(options).filter(|_| is_wanted) {
         return Err(Error::Options(refused(&why)));
@@ -45,7 +50,7 @@ pub(super) fn run(gpu: &mut Gpu, problem: &Problem, options: &FmmOptions, asked:
         Some(charges) => {
             let count = geometry.sources[0].len() + geometry.targets.map_or(0, |targets| targets[0].len());
             let leaf = asked.leaf.unwrap_or_else(|| Gpu::whole_leaf(count, options));
-            gpu.whole(geometry, &charges, options, leaf)?
+            gpu.solve(geometry, &charges, &FmmOptions { leaf, ..options.clone() })?
         }
         None => Err("the particles have dipole moments".into()),
     };

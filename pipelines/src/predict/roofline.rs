@@ -18,7 +18,7 @@ pub const HANEY: [u64; 5] = [4_913, 9_261, 13_824, 24_389, 97_336];
 /// The data of a GPU that a prediction needs. A user's file has the same fields.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Card {
+pub struct GpuModel {
     pub name: Cow<'static, str>,
     pub multiprocessors: f64,
     pub mhz: f64,
@@ -38,10 +38,10 @@ pub struct Card {
 
 /// GPUs of compute capability 9.0: the units are those of the CUDA C++ Programming Guide's table of arithmetic throughput,
 /// all else is of the data sheets (SXM, PCIe 5.0 with 16 lanes).
-pub const CARDS: [Card; 2] = [hopper("H100", 3.35e12), hopper("H200", 4.8e12)];
+pub const GPUS: [GpuModel; 2] = [hopper("H100", 3.35e12), hopper("H200", 4.8e12)];
 
-const fn hopper(name: &'static str, memory: f64) -> Card {
-    Card {
+const fn hopper(name: &'static str, memory: f64) -> GpuModel {
+    GpuModel {
         name: Cow::Borrowed(name),
         multiprocessors: 132.0,
         mhz: 1980.0,
@@ -56,7 +56,7 @@ const fn hopper(name: &'static str, memory: f64) -> Card {
     }
 }
 
-impl Card {
+impl GpuModel {
     /// Refuses a rate that is no positive number.
     pub fn check(&self) -> Result<(), String> {
         let rates = [
@@ -233,16 +233,16 @@ pub struct Prediction {
 }
 
 /// A kernel on a GPU: data is sent, computed with, and fetched, one after the other.
-pub fn on_card(card: &Card, mode: &Mode, work: &Work) -> Prediction {
+pub fn on_gpu(gpu: &GpuModel, mode: &Mode, work: &Work) -> Prediction {
     let Bytes { target, source, result } = mode.bytes;
     let bytes = work.targets as f64 * (target + result) as f64 + work.sources as f64 * source as f64;
-    let (compute, unit) = card.compute(&mode.operations, work.pairs as f64);
-    let (link, memory) = (bytes / card.link, bytes / card.memory);
+    let (compute, unit) = gpu.compute(&mode.operations, work.pairs as f64);
+    let (link, memory) = (bytes / gpu.link, bytes / gpu.memory);
     let inner = if memory > compute { (memory, "memory") } else { (compute, unit) };
     let operations = if mode.name == "exact" { mode.operations.issued() } else { mode.operations.flops() };
     let limit = if link > inner.0 { "link" } else { inner.1 };
     let times = Times { link, memory: Some(memory), compute, seconds: link + inner.0, limit };
-    prediction(card.name.to_string(), mode.name, work, operations, bytes, times)
+    prediction(gpu.name.to_string(), mode.name, work, operations, bytes, times)
 }
 
 /// A kernel on pipelines: data streams while they compute.
@@ -301,11 +301,11 @@ fn prediction(
 }
 
 /// Every GPU and engine, in this order, each with all modes and amounts of work.
-pub fn predictions(kernel: &Kernel, cards: &[Card], engines: &[Engine], works: &[Work]) -> Vec<Prediction> {
+pub fn predictions(kernel: &Kernel, gpus: &[GpuModel], engines: &[Engine], works: &[Work]) -> Vec<Prediction> {
     let mut all = Vec::new();
-    for card in cards {
+    for gpu in gpus {
         for mode in &kernel.modes {
-            all.extend(works.iter().map(|work| on_card(card, mode, work)));
+            all.extend(works.iter().map(|work| on_gpu(gpu, mode, work)));
         }
     }
     for engine in engines {
@@ -348,22 +348,22 @@ mod tests {
     }
 
     #[test]
-    fn a_card_takes_the_time_of_its_busiest_unit() {
+    fn a_gpu_takes_the_time_of_its_busiest_unit() {
         let gravity = kernel("gravity");
         let names: Vec<&str> = gravity.modes.iter().map(|m| m.name).collect();
         assert_eq!(names, ["f32", "f64", "exact"]);
         let f32 = &gravity.modes[0];
         // 13 instructions of f32 and a root: 14 are issued, and 13 x 128 lanes of f32 are less than 14 x 128 of issue.
         let work = Work::all_pairs(1 << 18);
-        let found = on_card(&CARDS[1], f32, &work);
+        let found = on_gpu(&GPUS[1], f32, &work);
         let rate = 132.0 * 1980e6 * 128.0 / 14.0;
         assert!((found.compute_seconds * rate / work.pairs as f64 - 1.0).abs() < 1e-12);
         assert_eq!((found.limit, found.operations), ("issue", 20));
         assert_eq!(found.bytes, (1 << 18) * (24 + 28 + 20));
         assert!((found.link_seconds - found.bytes as f64 / 63e9).abs() < 1e-15);
         // With few particles the link decides.
-        assert_eq!(on_card(&CARDS[1], f32, &Work::all_pairs(1000)).limit, "link");
-        let none = on_card(&CARDS[1], f32, &Work::all_pairs(0));
+        assert_eq!(on_gpu(&GPUS[1], f32, &Work::all_pairs(1000)).limit, "link");
+        let none = on_gpu(&GPUS[1], f32, &Work::all_pairs(0));
         assert_eq!((none.seconds, none.intensity, none.pairs_per_second), (0.0, 0.0, 0.0));
     }
 
@@ -399,9 +399,9 @@ mod tests {
     }
 
     #[test]
-    fn a_card_without_a_rate_is_refused_by_name() {
-        let card = Card { special: 0.0, ..CARDS[0].clone() };
-        assert!(card.check().expect_err("a rate of 0").contains("`special`"));
-        assert!(CARDS.iter().all(|c| c.check().is_ok()));
+    fn a_gpu_without_a_rate_is_refused_by_name() {
+        let gpu = GpuModel { special: 0.0, ..GPUS[0].clone() };
+        assert!(gpu.check().expect_err("a rate of 0").contains("`special`"));
+        assert!(GPUS.iter().all(|c| c.check().is_ok()));
     }
 }

@@ -17,7 +17,7 @@ pub struct GpuDevice;
 
 impl Executor<Plan> for GpuDevice {
     fn name(&self) -> &str {
-        "card"
+        "gpu"
     }
 
     fn takes(&self, stage: Stage) -> bool {

@@ -4,12 +4,13 @@ use super::super::comm::gather_u64;
 use super::super::gpus::{Over, Runner, of_all, solve_by};
 use super::*;
 use gpu::cuda::CudaError;
+use gpu::cuda::driver::Outcome;
 use gpu::cuda::octree::communicator::{Communicator, SingleProcess, Team};
 use gpu::cuda::octree::links::Links;
-use gpu::cuda::octree::on_host::{self, HostDevice, Sight};
 use gpu::cuda::octree::{GpuFmm, Units};
+use gpu::cuda::on_host::{self, HostDevice, Sight};
 use gpu::cuda::p2p::Number;
-use gpu::octree::all_stages::{Part, Task};
+use gpu::octree::all_stages::{Found, Task};
 use pipelines::octree::bind::P2p;
 use std::cell::RefCell;
 
@@ -117,7 +118,7 @@ fn precision<T: Number>() -> Precision {
     if size_of::<T>() == 4 { Precision::F32 } else { Precision::F64 }
 }
 
-fn run<T: Number>(devices: &[HostDevice], others: &dyn Communicator, task: &Task) -> Result<Part, CudaError> {
+fn run<T: Number>(devices: &[HostDevice], others: &dyn Communicator, task: &Task) -> Result<Outcome<Found>, CudaError> {
     let mut whole = whole::<T>(devices, task.options)?;
     let links = RefCell::new(Links::with_most(WINDOW));
     let team = Team::among(devices, others, &links);
@@ -198,7 +199,7 @@ fn gpus_give_each_other_data_by_way_of_their_hosts_where_they_do_not_read_each_o
         };
         let answers = problem.on::<f32>(3, devices).into_iter();
         let answers: Vec<Answer> = answers.map(|answer| answer.unwrap().expect("it is fit")).collect();
-        assert_equal(&answers, &wanted.fields, "what cards read of each other");
+        assert_equal(&answers, &wanted.fields, "what GPUs read of each other");
         answers[0].report.counts.iter().map(|count| count.bytes).collect::<Vec<u64>>()
     };
     let clear = sent(&|_, _| Sight::Clear);
@@ -256,7 +257,7 @@ fn all_ranks_leave_a_problem_to_their_cpus_or_none_does() {
     for most in [1000, 5000] {
         problem.leaf = if most > 1000 { 1 } else { 64 };
         let short = |rank: usize| vec![HostDevice { most: (rank == 1).then_some(most), ..HostDevice::default() }];
-        unfit(&problem, &short, "the card is small");
+        unfit(&problem, &short, "the GPU is small");
     }
     problem.leaf = 64;
     unfit(&problem, &|_| vec![HostDevice::default(); 30], "90 GPUs in all are more than 64");
@@ -285,7 +286,7 @@ fn break_at(kernels: &[&'static str]) {
             (0..2).map(device).collect()
         };
         for answer in problem.on::<f64>(2, devices) {
-            assert_eq!(answer, Err(RankError::Tool("the card is broken".into())), "{kernel} on rank {}", k % 2);
+            assert_eq!(answer, Err(RankError::Tool("the GPU is broken".into())), "{kernel} on rank {}", k % 2);
         }
     }
 }

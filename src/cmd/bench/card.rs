@@ -13,6 +13,7 @@ use fmm::direct::error::{self, Errors};
 use fmm::expansion::basis::Basis;
 use fmm::octree::stats::{OnGpu, Seconds, Stats};
 use fmm::octree::{FmmError, FmmOptions, Precision};
+use fmm::stages::AllStages;
 use gpu::cuda::{compile, device};
 use gpu::octree::Gpu;
 use serde::Serialize;
@@ -98,13 +99,13 @@ fn measure(gpus: &mut [Gpu], case: &Case, args: &Args, figures: &mut Vec<Figure>
     let particles = random::generate(case.n, Distribution::Uniform, Charge::Positive, 1);
     let options =
         FmmOptions { order: case.order, precision: case.precision, basis: Basis::Solid, ..FmmOptions::default() };
-    let leaf = Gpu::whole_leaf(case.n, &options);
+    let options = FmmOptions { leaf: Gpu::whole_leaf(case.n, &options), ..options };
     let precision = if case.precision == Precision::F32 { "f32" } else { "f64" };
     let what = format!("{} particles, order {}, {precision}", case.n, case.order);
     let mut first: Option<Field> = None;
     for gpu in gpus {
         let mut run = || -> Result<_, Failure> {
-            let answer = gpu.whole(particles.columns().into(), &[&particles.q], &options, leaf).map_err(failure)?;
+            let answer = gpu.solve(particles.columns().into(), &[&particles.q], &options).map_err(failure)?;
             answer.map_err(|why| Failure::Tool(format!("the card leaves {} particles to the CPU: {why}", case.n)))
         };
         // The first run compiles the kernels.
@@ -124,7 +125,7 @@ fn measure(gpus: &mut [Gpu], case: &Case, args: &Args, figures: &mut Vec<Figure>
         }
         let what = if gpus == 1 { what.clone() } else { format!("{what}, {gpus} GPUs") };
         let what = if gpu.is_linked() { what } else { format!("{what} without direct links") };
-        let figure = Figure::new(runs, error, (gpus, leaf), case, precision, args.in_place);
+        let figure = Figure::new(runs, error, (gpus, options.leaf), case, precision, args.in_place);
         figure.say(&what)?;
         figures.push(figure);
     }
@@ -170,7 +171,7 @@ impl Figure {
         precision: &'static str,
         in_place: bool,
     ) -> Figure {
-        let computed = |stats: &Stats| stats.on_card.map_or(0.0, |t| t.computed);
+        let computed = |stats: &Stats| stats.on_gpu.map_or(0.0, |t| t.computed);
         runs.sort_by(|a, b| computed(a).total_cmp(&computed(b)));
         let middle = &runs[runs.len() / 2];
         Figure {
@@ -182,7 +183,7 @@ impl Figure {
             leaf: of.1,
             levels: middle.levels,
             seconds: runs.iter().map(computed).collect(),
-            copies: middle.on_card.unwrap_or_default(),
+            copies: middle.on_gpu.unwrap_or_default(),
             stages: middle.seconds,
             p2p_pairs_per_second: middle.pairs.p2p as f64 / middle.seconds.p2p,
             error,

@@ -15,7 +15,7 @@ use gpu::cuda::{CudaError, ceiling, compile};
 use measured::Measured;
 use pg2::graph::Graph;
 use pipelines::job::BackendError;
-use pipelines::predict::roofline::{CARDS, Card, Kernel, Mode, Work, on_card};
+use pipelines::predict::roofline::{GPUS, GpuModel, Kernel, Mode, Work, on_gpu};
 use problem::Problem;
 use serde::Serialize;
 
@@ -110,7 +110,7 @@ struct Bench {
     device: Device,
     repeat: u32,
     /// The GPU's rates, if they are known.
-    card: Option<Card>,
+    card: Option<GpuModel>,
     measured: Vec<Measured>,
     report: Report,
 }
@@ -119,7 +119,7 @@ impl Bench {
     fn new(repeat: u32) -> Result<Bench, Failure> {
         let mut device = Device::open().map_err(failure)?;
         let issue = ceiling::instructions(&mut device).map_err(failure)?;
-        let card = CARDS.iter().find(|card| device.name.split_whitespace().any(|word| word == card.name)).cloned();
+        let card = GPUS.iter().find(|card| device.name.split_whitespace().any(|word| word == card.name)).cloned();
         let cores = rayon::current_num_threads();
         say!("  {}, and {cores} threads of the CPU", device.name)?;
         say!("  {:.1}e12 FMA/s measured, which bounds P2P by {:.2}e12 pairs/s", issue / 1e12, issue / ISSUED / 1e12)?;
@@ -129,7 +129,7 @@ impl Bench {
 
     /// Seconds that are predicted for a kernel and for the link.
     fn predicted(&self, mode: &Mode, work: &Work) -> Option<[f64; 2]> {
-        let predicted = on_card(self.card.as_ref()?, mode, work);
+        let predicted = on_gpu(self.card.as_ref()?, mode, work);
         Some([predicted.compute_seconds, predicted.link_seconds])
     }
 

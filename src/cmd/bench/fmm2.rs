@@ -206,7 +206,7 @@ impl Bench {
             let options = Options { order: case.order, leaf: case.n, ..Options::default() };
             let mut direct = Vec::new();
             for _ in 0..=self.repeat {
-                direct.push(self.answer(at, strengths, &options, true)?.run.seconds[P2P]);
+                direct.push(self.answer(at, strengths, &options, true)?.run.times.stages[P2P]);
             }
             direct.sort_unstable_by(f64::total_cmp);
             row.direct = Some(direct);
@@ -221,7 +221,7 @@ impl Bench {
         let mut answer = self.answer(at, strengths, &options, false)?;
         for _ in 0..self.repeat {
             answer = self.answer(at, strengths, &options, false)?;
-            seconds.push(answer.run.total);
+            seconds.push(answer.run.times.total);
         }
         seconds.sort_unstable_by(f64::total_cmp);
         let [error, error_l2] = reference.errors(&answer.field);
@@ -239,7 +239,7 @@ impl Bench {
             leaf: case.leaf,
             levels: answer.levels,
             seconds,
-            stages: timed.seconds,
+            stages: timed.times.stages,
             sent: answer.sent,
             fetched: answer.fetched,
             pairs: timed.status.pairs,

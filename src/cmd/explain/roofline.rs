@@ -9,7 +9,7 @@ use crate::{input, output, source};
 use hdl::engine::usual;
 use hdl::serial::kernel_hash;
 use pg2::graph::Graph;
-use pipelines::predict::roofline::{self, CARDS, Card, Engine, HANEY, Kernel, Lanes, Mode, Prediction, Work};
+use pipelines::predict::roofline::{self, Engine, GPUS, GpuModel, HANEY, Kernel, Lanes, Mode, Prediction, Work};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn report(args: &RooflineArgs, mhz: f64, graph: &Graph, lanes: &Lanes) -> Result<Report, Failure> {
     let kernel = Kernel::new(graph).map_err(Failure::Input)?;
     let stream: u32 = args.stream.as_deref().and_then(|s| s.parse().ok()).unwrap_or(usual::STREAM_BITS);
-    let mut cards = CARDS.to_vec();
+    let mut cards = GPUS.to_vec();
     if let Some(path) = &args.card {
         cards.push(card(path)?);
     }
@@ -112,13 +112,13 @@ fn report(args: &RooflineArgs, mhz: f64, graph: &Graph, lanes: &Lanes) -> Result
 }
 
 /// The GPU of a file.
-fn card(path: &Path) -> Result<Card, Failure> {
+fn card(path: &Path) -> Result<GpuModel, Failure> {
     let text = input::text(path, "")?;
     let fields = || {
-        let known = serde_json::to_string(&CARDS[0]).expect("numbers and a name");
+        let known = serde_json::to_string(&GPUS[0]).expect("numbers and a name");
         format!("a card is written as {known}")
     };
-    let card: Card = serde_json::from_str(&text).map_err(|e| Failure::file(path, format!("{e}; {}", fields())))?;
+    let card: GpuModel = serde_json::from_str(&text).map_err(|e| Failure::file(path, format!("{e}; {}", fields())))?;
     card.check().map_err(|why| Failure::file(path, format!("{why}; {}", fields())))?;
     Ok(card)
 }

@@ -3,7 +3,7 @@
 use super::engine::EngineArgs;
 use crate::failure::Failure;
 use pg2::graph::Graph;
-use pipelines::predict::roofline::{self, CARDS, Kernel, Lanes, Prediction, Work};
+use pipelines::predict::roofline::{self, GPUS, Kernel, Lanes, Prediction, Work};
 
 /// A row as shown.
 pub struct Row {
@@ -33,7 +33,7 @@ pub fn rows(graph: &Graph, engine: &EngineArgs, ran: &Ran) -> Result<Vec<Row>, F
     // The latency of a pipeline does not show in as many pairs as an FMM has.
     let lanes = Lanes { pipelines: engine.lanes.one()?.0, ii: engine.fold.one()?, latency: 0 };
     let boards = roofline::boards(&lanes);
-    let mut rows: Vec<Row> = roofline::predictions(&kernel, &CARDS, &boards, &work).iter().map(row).collect();
+    let mut rows: Vec<Row> = roofline::predictions(&kernel, &GPUS, &boards, &work).iter().map(row).collect();
     let none = || "-".to_string();
     rows.push(Row {
         machine: format!("this run, on {}", ran.backend),

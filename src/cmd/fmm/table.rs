@@ -38,7 +38,7 @@ fn rows(s: &Stats) -> Vec<Row> {
 
 /// The device that computed targets again.
 fn again(s: &Stats) -> String {
-    format!("targets computed again on the {} in wider arithmetic", if s.on_card.is_some() { "card" } else { "CPU" })
+    format!("targets computed again on the {} in wider arithmetic", if s.on_gpu.is_some() { "card" } else { "CPU" })
 }
 
 /// The order, and that of cells farther away.
@@ -67,8 +67,8 @@ pub fn text(s: &Stats) -> String {
         s.leaf,
         s.levels
     );
-    out += &page::text(rows(s), s.on_card.is_some());
-    out += &format!("{:<6} {:>10}\n\n", "total", seconds(s.seconds.total, s.on_card.is_some()));
+    out += &page::text(rows(s), s.on_gpu.is_some());
+    out += &format!("{:<6} {:>10}\n\n", "total", seconds(s.seconds.total, s.on_gpu.is_some()));
     for note in notes(s) {
         out += &(note + "\n");
     }
@@ -110,7 +110,7 @@ pub fn warnings(s: &Stats) -> Vec<String> {
 /// Notes on how it ran, in sentences.
 fn notes(s: &Stats) -> Vec<String> {
     let mut out = Vec::new();
-    if let Some(t) = s.on_card {
+    if let Some(t) = s.on_gpu {
         let ms = [t.computed, t.sent, t.fetched].map(|x| format!("{:.2} ms", 1e3 * x));
         out.push(format!("all stages ran on the card in {}; sending took {}, fetching {}", ms[0], ms[1], ms[2]));
     }
@@ -238,6 +238,6 @@ pub fn html(s: &Stats, predicted: Vec<roofline::Row>) -> Result<String, Failure>
     );
     let mut notes = [notes(s), warnings(s)].concat();
     notes.extend(s.budget.as_ref().map(advice));
-    let rows = page::shown(rows(s), s.on_card.is_some());
+    let rows = page::shown(rows(s), s.on_gpu.is_some());
     Page { title, settings, rows, notes, facts, parts: s.budget.as_ref().map_or(Vec::new(), parts), predicted }.html()
 }

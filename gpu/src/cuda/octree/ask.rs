@@ -2,10 +2,10 @@
 
 use super::GpuFmm;
 use super::communicator::{Team, bytes_of, of};
-use super::gpu_device::{GpuDevice, Size};
 use super::memory::{Problem, Slot, Wide};
 use super::stages::{AGAIN_BLOCKS, On};
 use crate::cuda::CudaError;
+use crate::cuda::gpu_device::{GpuDevice, Size};
 use crate::cuda::p2p::Number;
 
 /// The request of a GPU to another one: places of its sorted share, and their numbers on the GPU that wants them.
@@ -89,11 +89,11 @@ fn answer<T: Number, C: GpuDevice>(on: &On<T, C>, asked: &[Vec<u32>]) -> Result<
     if slots.is_empty() {
         return Ok(vec![Vec::new(); asked.len()]);
     }
-    let (places, wide) = (on.device.send(&slots)?, on.device.room::<Wide>(slots.len())?);
+    let (places, wide) = (on.device.send(&slots)?, on.device.allocate::<Wide>(slots.len())?);
     let problem = Problem { wide_at: on.device.place(&places), wide: on.device.place(&wide), ..on.problem };
     let count = slots.len() as u32;
     let size = Size { blocks: count.div_ceil(256), threads: 256 };
-    on.loaded.launch(on.device, "answer", size, &problem, &[count])?;
+    on.loaded.kernels.launch(on.device, "answer", size, &problem, &[count])?;
     let answers = on.device.column(&wide, 0..slots.len())?;
     let mut rest = &answers[..];
     let part = |slots: &Vec<u32>| {

@@ -2,9 +2,9 @@
 //! GPUs do not read each other's ([`super::links`]).
 
 use super::at_once;
-use super::gpu_device::{From, GpuDevice, Plain};
 use super::links::Links;
 use crate::cuda::CudaError;
+use crate::cuda::gpu_device::{From, GpuDevice, Plain};
 use crate::cuda::staging;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -7,8 +7,8 @@
 //! for a GPU.
 
 use super::communicator::{Message, Raw, Team, Transfer, both, numbers};
-use super::gpu_device::{GpuDevice, Mark};
 use crate::cuda::CudaError;
+use crate::cuda::gpu_device::{GpuDevice, Mark};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 
@@ -152,7 +152,7 @@ fn views<C: GpuDevice>(devices: &[C], mut ipc_handle: &[u8]) -> Option<Vec<Vec<C
         ipc_handle = behind;
         for (device, views) in devices.iter().zip(&mut all) {
             let found = || -> Result<(C::View, [u64; WORDS]), CudaError> {
-                let (view, room, mut found) = (device.view(one)?, device.room(WORDS)?, [0; WORDS]);
+                let (view, room, mut found) = (device.view(one)?, device.allocate(WORDS)?, [0; WORDS]);
                 device.pull(&view, 0, &room, 0..WORDS)?;
                 device.read(&room, 0, &mut found)?;
                 Ok((view, found))

@@ -1,9 +1,9 @@
 //! Particles made on the GPUs, results of some of them, and direct sums there: problems larger than a host may hold.
 
 use super::communicator::Team;
-use super::gpu_device::{GpuDevice, Size};
 use super::{Amounts, GpuFmm, Loaded, Problem, share_of};
 use crate::cuda::CudaError;
+use crate::cuda::gpu_device::{GpuDevice, Size};
 use crate::cuda::p2p::Number;
 
 /// Blocks that share the direct sum of a target at most, and sources that are worth one.
@@ -15,11 +15,11 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// number of GPUs.
     pub fn make(&mut self, team: &Team<C>, n: usize, seed: u32) -> Result<(), CudaError> {
         let own = share_of(n, team.others.count(), team.others.number());
-        self.make_room(team, &Amounts { all: n, ..Amounts::of(own.len()) })?;
+        self.reserve(team, &Amounts { all: n, ..Amounts::of(own.len()) })?;
         for (device, loaded) in team.devices.iter().zip(&self.loaded) {
             let size = Size { blocks: loaded.particles.n.div_ceil(256) as u32, threads: 256 };
             let places = Problem { number: own.start as u64 + loaded.places.number, ..loaded.places };
-            loaded.launch(device, "make", size, &places, &[seed])?;
+            loaded.kernels.launch(device, "make", size, &places, &[seed])?;
         }
         team.devices.iter().try_for_each(C::finish)
     }
@@ -46,7 +46,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     pub fn direct(&self, team: &Team<C>, targets: &[usize]) -> Result<Vec<[f64; 4]>, CudaError> {
         let slices = self.loaded.iter().map(|l| l.particles.n.div_ceil(SLICE).clamp(1, MOST_SLICES));
         let slices: Vec<usize> = slices.collect();
-        let room = team.devices.iter().zip(&slices).map(|(device, slices)| device.room::<f64>(4 * slices));
+        let room = team.devices.iter().zip(&slices).map(|(device, slices)| device.allocate::<f64>(4 * slices));
         let room = room.collect::<Result<Vec<_>, _>>()?;
         let one = |target: &usize| {
             let (k, place) = self.place_of(*target);
@@ -58,7 +58,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             for ((device, loaded), (room, slices)) in all.clone() {
                 let places = Problem { near: device.place(room), centre, ..loaded.places };
                 let size = Size { blocks: *slices as u32, threads: 256 };
-                loaded.launch(device, "direct", size, &places, &[*slices as u32])?;
+                loaded.kernels.launch(device, "direct", size, &places, &[*slices as u32])?;
             }
             let mut sum = [0.0; 4];
             for ((device, _), (room, slices)) in all {

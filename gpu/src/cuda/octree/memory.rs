@@ -1,10 +1,10 @@
 //! The data on the GPU, and the structs that its kernels read.
 
 use super::communicator::Raw;
-use super::gpu_device::{GpuDevice, Plain};
 use super::split::{Rows, Span};
 use super::text::Shape;
 use crate::cuda::CudaError;
+use crate::cuda::gpu_device::{GpuDevice, Plain};
 use crate::cuda::p2p::Number;
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 use fmm::expansion::solid::dense::Dense;
@@ -276,17 +276,17 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
 
     /// For a share of so many, with capacity for so many around, of which there may be more.
     pub fn new(device: &C, n: usize, room: usize) -> Result<Particles<T, C>, CudaError> {
-        let column = || device.room::<f64>(n);
+        let column = || device.allocate::<f64>(n);
         Ok(Particles {
             n,
             input: [column()?, column()?, column()?, column()?],
-            bounds: device.room(1 + BOUNDS_BLOCKS as usize)?,
-            order: device.room(n)?,
-            peers: device.room(0)?,
+            bounds: device.allocate(1 + BOUNDS_BLOCKS as usize)?,
+            order: device.allocate(n)?,
+            peers: device.allocate(0)?,
             room,
-            records: device.room(4 * room)?,
-            near: device.room(4 * room)?,
-            out: device.room(4 * room)?,
+            records: device.allocate(4 * room)?,
+            near: device.allocate(4 * room)?,
+            out: device.allocate(4 * room)?,
         })
     }
 
@@ -300,19 +300,19 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
         let room = count + count / 64;
         self.room = 0;
         // The old ones go first.
-        (self.records, self.out) = (device.room(0)?, device.room(0)?);
+        (self.records, self.out) = (device.allocate(0)?, device.allocate(0)?);
         device.finish()?;
         device.check_capacity(2 * Self::BYTES / 3 * room as u64, "this FMM")?;
-        (self.records, self.out) = (device.room(4 * room)?, device.room(4 * room)?);
+        (self.records, self.out) = (device.allocate(4 * room)?, device.allocate(4 * room)?);
         Ok(Some(room))
     }
 
     /// The rest of it, once the share is sorted.
     pub fn follow(&mut self, device: &C, room: usize) -> Result<(), CudaError> {
-        self.near = device.room(0)?;
+        self.near = device.allocate(0)?;
         device.finish()?;
         device.check_capacity(Self::BYTES / 3 * room as u64, "this FMM")?;
-        self.near = device.room(4 * room)?;
+        self.near = device.allocate(4 * room)?;
         self.room = room;
         Ok(())
     }
@@ -362,18 +362,18 @@ impl<T: Number, C: GpuDevice> Cells<T, C> {
         device.check_capacity(bytes as u64, "this FMM")?;
         Ok(Cells {
             depth,
-            parts: device.room(of_parts)?,
+            parts: device.allocate(of_parts)?,
             // One more, as each part has.
-            counts: device.room(leaves + 1)?,
-            share_sums: device.room(sums)?,
-            sums: device.room(leaves.div_ceil(1024))?,
-            starts: device.room(leaves + 1)?,
-            counted: device.room(counted)?,
-            row_parts: device.room(of_rows)?,
-            bases: device.room(parts.count())?,
-            work: device.room(blocks)?,
-            m: device.room(numbers)?,
-            l: device.room(numbers)?,
+            counts: device.allocate(leaves + 1)?,
+            share_sums: device.allocate(sums)?,
+            sums: device.allocate(leaves.div_ceil(1024))?,
+            starts: device.allocate(leaves + 1)?,
+            counted: device.allocate(counted)?,
+            row_parts: device.allocate(of_rows)?,
+            bases: device.allocate(parts.count())?,
+            work: device.allocate(blocks)?,
+            m: device.allocate(numbers)?,
+            l: device.allocate(numbers)?,
         })
     }
 

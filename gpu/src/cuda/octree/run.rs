@@ -1,13 +1,14 @@
 //! One run of all stages: box, tree, the shares of the GPUs, and the stages.
 
-use super::communicator::{Exchanged, Team, Transfer, numbers};
+use super::communicator::{Team, Transfer, numbers};
 use super::depth::cost;
-use super::gpu_device::{GpuDevice, Size, Stream};
 use super::memory::{BOUNDS_BLOCKS, Bounds, Cells, Parts, Problem, Status};
-use super::split::{Part, Rows, cost_of, split};
+use super::split::{LeafShare, Rows, cost_of, split};
 use super::stages::On;
-use super::{DEEPEST, GpuFmm, Loaded, Outcome, Run, STAGES, Units, depth_for};
+use super::{DEEPEST, GpuFmm, Loaded, Run, Units, depth_for};
 use crate::cuda::CudaError;
+use crate::cuda::driver::{Clock, Outcome, Times};
+use crate::cuda::gpu_device::{GpuDevice, Size};
 use crate::cuda::p2p::Number;
 use fmm::arith::scale::exponent;
 use fmm::direct::p2p::Limits;
@@ -40,29 +41,28 @@ struct Counted {
 pub struct Plan {
     pub depth: u32,
     pub rows: Rows,
-    pub parts: Vec<Part>,
+    pub parts: Vec<LeafShare>,
 }
 
 impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// All of it, from the particles as they were sent to results in the order of the input, in a tree whose leaves have at most
     /// `leaf` particles in the mean, or a deeper one. `eps` is the softening length of P2P. All processes see the same numbers, and so
     /// take the same decisions.
-    pub fn run(&mut self, team: &Team<C>, leaf: usize, eps: f64) -> Result<Outcome, CudaError> {
+    pub fn run(&mut self, team: &Team<C>, leaf: usize, eps: f64) -> Result<Outcome<Run>, CudaError> {
         if self.n == 0 {
-            return Ok(Outcome::Unfit("there are no particles".into()));
+            return Ok(Err("there are no particles".into()));
         }
-        let mut clocks: Vec<Clock<C>> =
-            team.devices.iter().map(|device| Clock { device, events: Vec::new() }).collect();
+        let mut clocks: Vec<Clock<C, _>> = team.devices.iter().map(Clock::new).collect();
         let mut tick = || clocks.iter_mut().try_for_each(|clock| clock.tick(team.so_far()));
         tick()?;
         let bounds = self.bounds(team)?;
         let scales = match scales::<T>(&bounds, eps) {
             Ok(scales) => scales,
-            Err(why) => return Ok(Outcome::Unfit(why)),
+            Err(why) => return Ok(Err(why)),
         };
         tick()?;
         let Some(counted) = self.tree(team, &scales, leaf)? else {
-            return Ok(Outcome::Unfit("the particles are too uneven for a tree of one depth".into()));
+            return Ok(Err("the particles are too uneven for a tree of one depth".into()));
         };
         let parts = split(&counted.rows.rows, counted.depth, self.order, T::REAL, team.all());
         let plan = Plan { depth: counted.depth, rows: counted.rows, parts };
@@ -72,7 +72,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         self.stages(team, &all, &plan, &mut tick)?;
         let status = self.status(team)?;
         if status.lost > 0 {
-            return Ok(Outcome::Unfit("some particles are so close that a result leaves the arithmetic".into()));
+            return Ok(Err("some particles are so close that a result leaves the arithmetic".into()));
         }
         let own = &plan.parts[team.own()];
         let mut run = Run {
@@ -81,14 +81,18 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             depth: plan.depth,
             pairs: counted.pairs,
             status,
-            seconds: [0.0; STAGES.len()],
-            total: 0.0,
+            times: Times::default(),
             travelled: 0.0,
             work: own.iter().map(|part| 1e-9 * cost_of(&plan.rows.rows, part, plan.depth, self.order, T::REAL)).sum(),
             targets: own.iter().map(|part| part.targets as u64).sum(),
         };
-        clocks.iter().enumerate().try_for_each(|(k, clock)| clock.read(team, k, &mut run))?;
-        Ok(Outcome::Done(Box::new(run)))
+        for (k, clock) in clocks.iter().enumerate() {
+            run.times = run.times.slowest(clock.read(|first, second| team.exchanging(k, first, second))?);
+            // The exchange of what the GPUs counted comes behind the last event.
+            let first = clock.first().expect("a run has begun");
+            run.travelled = run.travelled.max(team.exchanging(k, first, &team.so_far())?);
+        }
+        Ok(Ok(run))
     }
 
     /// The counts that the GPUs made while they computed.
@@ -108,14 +112,14 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     fn bounds(&self, team: &Team<C>) -> Result<Bounds, CudaError> {
         let (blocks, threads) = (BOUNDS_BLOCKS, 256);
         for (device, loaded) in team.devices.iter().zip(&self.loaded) {
-            loaded.launch(device, "bounds", Size { blocks, threads }, &loaded.places, &[])?;
-            loaded.launch(device, "all_bounds", Size { blocks: 1, threads }, &loaded.places, &[blocks])?;
+            loaded.kernels.launch(device, "bounds", Size { blocks, threads }, &loaded.places, &[])?;
+            loaded.kernels.launch(device, "all_bounds", Size { blocks: 1, threads }, &loaded.places, &[blocks])?;
         }
         let mut all = vec![[Bounds::default()]; team.devices.len()];
         for ((device, loaded), bounds) in team.devices.iter().zip(&self.loaded).zip(&mut all) {
             device.read(&loaded.particles.bounds, 0, bounds)?;
         }
-        let own = all.into_iter().map(|[bounds]| bounds).reduce(Bounds::join).expect("there is a card");
+        let own = all.into_iter().map(|[bounds]| bounds).reduce(Bounds::join).expect("there is a GPU");
         if team.is_alone() {
             return Ok(own);
         }
@@ -166,13 +170,12 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
                 _ => device.place(&cells.parts) + (number * places * size_of::<u32>()) as u64,
             };
             let problem = Problem { tally, ..loaded.places.scaled::<T>(scales, units, depth) };
-            let blocks = loaded.particles.n.div_ceil(256) as u32;
-            loaded.launch(device, "count", Size { blocks, threads: 256 }, &problem, &[])?;
+            loaded.kernels.launch(device, "count", Size::of_threads(loaded.particles.n), &problem, &[])?;
             if parts.devices > 1 {
                 let blocks = places.div_ceil(1024) as u32;
-                loaded.launch(device, "share_cells", Size { blocks, threads }, &problem, &[])?;
-                loaded.launch(device, "share_sums", Size { blocks: 1, threads }, &problem, &[blocks])?;
-                loaded.launch(device, "share_add", Size { blocks, threads }, &problem, &[])?;
+                loaded.kernels.launch(device, "share_cells", Size { blocks, threads }, &problem, &[])?;
+                loaded.kernels.launch(device, "share_sums", Size { blocks: 1, threads }, &problem, &[blocks])?;
+                loaded.kernels.launch(device, "share_add", Size { blocks, threads }, &problem, &[])?;
             }
         }
         if parts.devices > 1 {
@@ -186,9 +189,9 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         for (device, loaded) in team.devices.iter().zip(&self.loaded) {
             let problem = loaded.places.scaled::<T>(scales, units, depth);
             let blocks = leaves.div_ceil(1024);
-            loaded.launch(device, "scan_cells", Size { blocks, threads }, &problem, &[])?;
-            loaded.launch(device, "scan_sums", Size { blocks: 1, threads }, &problem, &[blocks])?;
-            loaded.launch(device, "scan_add", Size { blocks, threads }, &problem, &[])?;
+            loaded.kernels.launch(device, "scan_cells", Size { blocks, threads }, &problem, &[])?;
+            loaded.kernels.launch(device, "scan_sums", Size { blocks: 1, threads }, &problem, &[blocks])?;
+            loaded.kernels.launch(device, "scan_add", Size { blocks, threads }, &problem, &[])?;
         }
         // All GPUs count the same.
         let rows = self.loaded[0].cells.as_ref().expect("it was made").rows(&team.devices[0], parts)?;
@@ -213,8 +216,8 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             return Ok(());
         }
         for ((device, loaded), grown) in team.devices.iter().zip(&mut self.loaded).zip(grown) {
-            if let Some(room) = grown {
-                loaded.particles.follow(device, room)?;
+            if let Some(capacity) = grown {
+                loaded.particles.follow(device, capacity)?;
                 loaded.places = loaded.problem(device, parts);
             }
         }
@@ -226,8 +229,8 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
 
     /// The GPUs of this process with their parts.
     fn on<'a>(&'a self, team: &Team<'a, C>, scales: &Scales, plan: &Plan) -> Vec<On<'a, T, C>> {
-        let on = |((device, loaded), part): ((&'a C, &'a Loaded<T, C>), &Part)| {
-            let Part { own, around, parents, base, .. } = *part;
+        let on = |((device, loaded), part): ((&'a C, &'a Loaded<T, C>), &LeafShare)| {
+            let LeafShare { own, around, parents, base, .. } = *part;
             let problem = loaded.places.scaled::<T>(scales, self.units, plan.depth);
             let problem = Problem { own, around, parents, base: base as u64, ..problem };
             On { device, loaded, problem: loaded.lists(problem, part), part: *part }
@@ -247,32 +250,6 @@ fn to_all<C: GpuDevice>(team: &Team<C>, part: impl Fn(usize) -> Range<usize>) ->
 }
 
 impl<T: Number, C: GpuDevice> Loaded<T, C> {
-    pub(super) fn launch(
-        &self,
-        device: &C,
-        name: &str,
-        size: Size,
-        problem: &Problem,
-        numbers: &[u32],
-    ) -> Result<(), CudaError> {
-        self.launch_in(Stream::Main, device, name, size, problem, numbers)
-    }
-
-    pub(super) fn launch_in(
-        &self,
-        lane: Stream,
-        device: &C,
-        name: &str,
-        size: Size,
-        problem: &Problem,
-        numbers: &[u32],
-    ) -> Result<(), CudaError> {
-        match size.blocks {
-            0 => Ok(()),
-            _ => device.launch(lane, &self.kernels[name], size, problem, numbers),
-        }
-    }
-
     /// Where everything is; units are not known yet, nor the part of the GPU.
     pub(super) fn problem(&self, device: &C, parts: Parts) -> Problem {
         let (particles, tables) = (&self.particles, &self.tables);
@@ -319,7 +296,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
     }
 
     /// With the lists of P2P, which stand where the sorted share was, and where results come later.
-    fn lists(&self, problem: Problem, part: &Part) -> Problem {
+    fn lists(&self, problem: Problem, part: &LeafShare) -> Problem {
         let [targets, particles] = [part.targets, part.particles].map(|count| count as u64 * size_of::<u32>() as u64);
         let again = problem.out;
         Problem { again, wide_at: again + targets, wanted: again + targets + particles, ..problem }
@@ -372,34 +349,4 @@ fn scales<T: Number>(bounds: &Bounds, eps: f64) -> Result<Scales, String> {
         return Err("the softening length is very large beside the box".into());
     }
     Ok(Scales { map, exponent, eps })
-}
-
-/// The times between stages on a GPU, each with what had been exchanged with other processes up to it.
-struct Clock<'a, C: GpuDevice> {
-    device: &'a C,
-    events: Vec<(C::Event, Exchanged)>,
-}
-
-impl<C: GpuDevice> Clock<'_, C> {
-    fn tick(&mut self, so_far: Exchanged) -> Result<(), CudaError> {
-        self.events.push((self.device.event()?, so_far));
-        Ok(())
-    }
-
-    /// Notes the seconds of stages and exchanges that took longer here than on other GPUs, which number `k` is one of.
-    fn read(&self, team: &Team<C>, k: usize, run: &mut Run) -> Result<(), CudaError> {
-        let exchanging = |first: &Exchanged, second: &Exchanged| team.exchanging(k, first, second);
-        let between = |first: &(C::Event, Exchanged), second: &(C::Event, Exchanged)| -> Result<f64, CudaError> {
-            Ok((C::seconds(&first.0, &second.0)? - exchanging(&first.1, &second.1)?).max(0.0))
-        };
-        for (seconds, pair) in run.seconds.iter_mut().zip(self.events.windows(2)) {
-            *seconds = seconds.max(between(&pair[0], &pair[1])?);
-        }
-        if let [first, .., last] = &self.events[..] {
-            run.total = run.total.max(between(first, last)?);
-            // The exchange of what the GPUs counted comes behind the last event.
-            run.travelled = run.travelled.max(exchanging(&first.1, &team.so_far())?);
-        }
-        Ok(())
-    }
 }

@@ -73,7 +73,7 @@ impl Rows {
 
 /// The part of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct LeafShare {
     pub own: Span,
     /// Its leaves and all that are near them.
     pub around: Span,
@@ -88,14 +88,14 @@ pub struct Part {
 }
 
 /// About how long the stages take with the leaves of a part, in ns.
-pub fn cost_of(rows: &[Row], part: &Part, depth: u32, order: usize, real: Real) -> f64 {
+pub fn cost_of(rows: &[Row], part: &LeafShare, depth: u32, order: usize, real: Real) -> f64 {
     let of_row = (part.own.first >> depth) as usize..(part.own.end >> depth) as usize;
     let pairs: u64 = rows[of_row.clone()].iter().map(|row| row.pairs).sum();
     cost(pairs as f64, 0, order, real) + cost(0.0, depth, order, real) * of_row.len() as f64 / (rows.len() - 1) as f64
 }
 
 /// Shares out the leaves of a depth among so many GPUs, at ends of rows: parts that follow each other and cost about the same.
-pub fn split(rows: &[Row], depth: u32, order: usize, real: Real, devices: usize) -> Vec<Part> {
+pub fn split(rows: &[Row], depth: u32, order: usize, real: Real, devices: usize) -> Vec<LeafShare> {
     let (side, count) = (1u32 << depth, rows.len() - 1);
     let of_cells = cost(0.0, depth, order, real) / count as f64;
     let costs = rows[..count].iter().map(|row| cost(row.pairs as f64, 0, order, real) + of_cells);
@@ -115,7 +115,7 @@ pub fn split(rows: &[Row], depth: u32, order: usize, real: Real, devices: usize)
         let reach = if first == end { 0 } else { side + 1 };
         let (from, to) = (first.saturating_sub(reach), (end + reach).min(count as u32));
         let own = Span { first: first * side, end: end * side };
-        Part {
+        LeafShare {
             own,
             around: Span { first: from * side, end: to * side },
             parents: parents(own, depth),

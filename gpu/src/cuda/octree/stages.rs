@@ -1,12 +1,12 @@
 //! The stages from P2M on, and what GPUs give each other meanwhile.
 
 use super::communicator::{Team, Transfer, both};
-use super::gpu_device::{GpuDevice, Size, Stream};
 use super::memory::{Parts, Problem};
 use super::run::Plan;
-use super::split::{Part, Span};
+use super::split::{LeafShare, Span};
 use super::{GpuFmm, Loaded};
 use crate::cuda::CudaError;
+use crate::cuda::gpu_device::{GpuDevice, Size, Stream};
 use crate::cuda::p2p::Number;
 use pg2::backend::cuda::p2p::Real;
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub struct On<'a, T: Number, C: GpuDevice> {
     pub device: &'a C,
     pub loaded: &'a Loaded<T, C>,
     pub problem: Problem,
-    pub part: Part,
+    pub part: LeafShare,
 }
 
 impl Plan {
@@ -131,7 +131,8 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         }
         let p2p = || {
             let size = |on: &On<T, C>| Size { blocks: on.part.blocks, threads: shape.threads as u32 };
-            all.iter().try_for_each(|on| on.loaded.launch_in(beside, on.device, "p2p", size(on), &on.problem, &[]))
+            all.iter()
+                .try_for_each(|on| on.loaded.kernels.launch_in(beside, on.device, "p2p", size(on), &on.problem, &[]))
         };
         if beside == Stream::Beside {
             p2p()?;
@@ -163,7 +164,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         for (k, on) in all.iter().enumerate() {
             let wide = close.get(k).map_or(0, |wide| on.device.place(wide));
             let problem = Problem { wide, ..on.problem };
-            on.loaded.launch(on.device, "again", Size { blocks: AGAIN_BLOCKS, threads: 128 }, &problem, &[])?;
+            on.loaded.kernels.launch(on.device, "again", Size { blocks: AGAIN_BLOCKS, threads: 128 }, &problem, &[])?;
         }
         tick()?;
         all.iter().try_for_each(|on| on.of_leaves("l2p"))?;
@@ -240,12 +241,12 @@ fn apart(spans: &[Span]) -> Vec<Span> {
 
 impl<T: Number, C: GpuDevice> On<'_, T, C> {
     pub fn launch(&self, name: &str, size: Size, numbers: &[u32]) -> Result<(), CudaError> {
-        self.loaded.launch(self.device, name, size, &self.problem, numbers)
+        self.loaded.kernels.launch(self.device, name, size, &self.problem, numbers)
     }
 
     /// A kernel with a thread for each of some particles.
     pub fn of_particles(&self, name: &str, particles: u32, numbers: &[u32]) -> Result<(), CudaError> {
-        self.launch(name, Size { blocks: particles.div_ceil(256), threads: 256 }, numbers)
+        self.launch(name, Size::of_threads(particles as usize), numbers)
     }
 
     /// Puts the particles of its share in order.
@@ -264,6 +265,6 @@ impl<T: Number, C: GpuDevice> On<'_, T, C> {
 
     /// A kernel with a warp for each of its leaves.
     fn of_leaves(&self, name: &str) -> Result<(), CudaError> {
-        self.launch(name, Size { blocks: self.part.own.len().div_ceil(4), threads: 128 }, &[])
+        self.launch(name, Size::of_warps(self.part.own.len() as usize), &[])
     }
 }

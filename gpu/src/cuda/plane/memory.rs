@@ -2,7 +2,7 @@
 
 use super::text::{BINS, Shape, TILE};
 use crate::cuda::CudaError;
-use crate::cuda::octree::gpu_device::GpuDevice;
+use crate::cuda::gpu_device::GpuDevice;
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 
 /// Blocks of `bounds`.
@@ -72,7 +72,7 @@ pub struct Problem {
     pub p2l: u64,
     pub m2p: u64,
     pub items: [u64; 4],
-    pub room: [u64; 4],
+    pub capacity: [u64; 4],
     pub m: u64,
     pub l: u64,
     pub binomials: u64,
@@ -111,21 +111,21 @@ impl<C: GpuDevice> Points<C> {
     pub fn new(device: &C, n: usize, shape: &Shape) -> Result<Points<C>, CudaError> {
         let columns = shape.columns();
         device.check_capacity((n * (4 * 8 + 32 + 2 * 20 + 12 + 32 + 16 * columns)) as u64, "this FMM")?;
-        let column = || device.room::<f64>(n);
+        let column = || device.allocate::<f64>(n);
         Ok(Points {
             n,
-            input: [column()?, column()?, column()?, device.room(if shape.is_complex { n } else { 1 })?],
-            scaled: device.room(4 * n)?,
-            x: device.room(2 * n)?,
-            y: device.room(2 * n)?,
-            order: device.room(2 * n)?,
-            keys: device.room(n)?,
-            key_tiles: device.room(n)?,
-            sources: device.room(4 * n)?,
-            near: device.room(columns * n)?,
-            out: device.room(columns * n)?,
-            extents: device.room(6 * BOUNDS_BLOCKS as usize)?,
-            frame: device.room(7)?,
+            input: [column()?, column()?, column()?, device.allocate(if shape.is_complex { n } else { 1 })?],
+            scaled: device.allocate(4 * n)?,
+            x: device.allocate(2 * n)?,
+            y: device.allocate(2 * n)?,
+            order: device.allocate(2 * n)?,
+            keys: device.allocate(n)?,
+            key_tiles: device.allocate(n)?,
+            sources: device.allocate(4 * n)?,
+            near: device.allocate(columns * n)?,
+            out: device.allocate(columns * n)?,
+            extents: device.allocate(6 * BOUNDS_BLOCKS as usize)?,
+            frame: device.allocate(7)?,
         })
     }
 }
@@ -173,41 +173,46 @@ pub struct Boxes<C: GpuDevice> {
     pub start: C::Memory<u32>,
     pub lists: [C::Memory<List>; 4],
     pub items: [C::Memory<u32>; 4],
-    pub room: [u64; 4],
+    pub capacity: [u64; 4],
     pub m: C::Memory<f64>,
     pub l: C::Memory<f64>,
 }
 
 impl<C: GpuDevice> Boxes<C> {
-    /// `room` is the capacity of the lists; where it is 0, what uniform points take.
-    pub fn new(device: &C, n: usize, levels: usize, room: [u64; 4], shape: &Shape) -> Result<Boxes<C>, CudaError> {
+    /// `capacity` is that of the lists; where it is 0, what uniform points take.
+    pub fn new(device: &C, n: usize, levels: usize, capacity: [u64; 4], shape: &Shape) -> Result<Boxes<C>, CudaError> {
         let (finest, all) = (1usize << (2 * levels), ((4usize << (2 * levels)) - 1) / 3);
         let tiled = Tiled::new(n, levels, shape.many);
         let usual = [64, 32, 4, 4];
-        let room = [0, 1, 2, 3].map(|k| if room[k] > 0 { room[k] } else { (usual[k] * all) as u64 });
-        if room.iter().any(|items| *items > u32::MAX as u64) {
+        let capacity = [0, 1, 2, 3].map(|k| if capacity[k] > 0 { capacity[k] } else { (usual[k] * all) as u64 });
+        if capacity.iter().any(|items| *items > u32::MAX as u64) {
             let text = "boxes of these points have so many neighbours that lists on the GPU do not hold them";
             return Err(CudaError::TooLarge(text.into()));
         }
         let words = Boxes::<C>::words(&tiled);
         let numbers = all * shape.stride();
         let bytes = 8 * (words + tiled.tiles + 8 * all + 2 * numbers) + 40 * all;
-        device.check_capacity(bytes as u64 + room.iter().map(|items| 4 * items).sum::<u64>(), "this FMM")?;
-        let column = || device.room::<f64>(all);
+        device.check_capacity(bytes as u64 + capacity.iter().map(|items| 4 * items).sum::<u64>(), "this FMM")?;
+        let column = || device.allocate::<f64>(all);
         let shapes = [column()?, column()?, column()?, column()?, column()?, column()?, column()?, column()?];
-        let items = |k: usize| device.room::<u32>(room[k] as usize);
+        let items = |k: usize| device.allocate::<u32>(capacity[k] as usize);
         Ok(Boxes {
             levels,
-            counted: device.room(words)?,
-            tiles: device.room(tiled.tiles)?,
-            pivots: device.room(2 * tiled.segments())?,
+            counted: device.allocate(words)?,
+            tiles: device.allocate(tiled.tiles)?,
+            pivots: device.allocate(2 * tiled.segments())?,
             shapes,
-            start: device.room(finest + 1)?,
-            lists: [device.room(all)?, device.room(2 * finest)?, device.room(finest)?, device.room(finest)?],
+            start: device.allocate(finest + 1)?,
+            lists: [
+                device.allocate(all)?,
+                device.allocate(2 * finest)?,
+                device.allocate(finest)?,
+                device.allocate(finest)?,
+            ],
             items: [items(0)?, items(1)?, items(2)?, items(3)?],
-            room,
-            m: device.room(numbers)?,
-            l: device.room(numbers)?,
+            capacity,
+            m: device.allocate(numbers)?,
+            l: device.allocate(numbers)?,
             tiled,
         })
     }
@@ -239,7 +244,7 @@ impl<C: GpuDevice> Boxes<C> {
         problem.start = device.place(&self.start);
         [problem.weak, problem.strong, problem.p2l, problem.m2p] = self.lists.each_ref().map(|list| device.place(list));
         problem.items = self.items.each_ref().map(|items| device.place(items));
-        problem.room = self.room;
+        problem.capacity = self.capacity;
         problem.m = device.place(&self.m);
         problem.l = device.place(&self.l);
         problem.levels = self.levels as u64;

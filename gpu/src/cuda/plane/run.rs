@@ -1,9 +1,10 @@
 //! One run: what is launched, in which order and with how many threads.
 
 use super::memory::{BOUNDS_BLOCKS, Boxes, Problem, Tiled};
-use super::{MOST_LEVELS, Plane, Run, STAGES, Settings};
+use super::{MOST_LEVELS, Plane, Run, Settings};
 use crate::cuda::CudaError;
-use crate::cuda::octree::gpu_device::{GpuDevice, Size, Stream};
+use crate::cuda::driver::{Clock, Outcome};
+use crate::cuda::gpu_device::{GpuDevice, Size, Stream};
 
 /// Levels up to this one have one block for all of their boxes.
 const TOP: usize = 2;
@@ -48,48 +49,44 @@ impl Division {
 }
 
 impl<C: GpuDevice> Plane<C> {
-    /// Runs all stages for the points that were sent. `None` if the arithmetic of the GPU is too narrow for them.
-    pub fn run(&mut self, device: &C, settings: Settings) -> Result<Option<Run>, CudaError> {
+    /// Runs all stages for the points that were sent, unless the arithmetic of the GPU is too narrow for them.
+    pub fn run(&mut self, device: &C, settings: Settings) -> Result<Outcome<Run>, CudaError> {
         let n = self.points.as_ref().expect("points were sent").n;
         let levels = settings.levels;
         assert!(levels <= MOST_LEVELS && n >> (2 * levels) > 0, "no finest box is empty");
-        let mut room = [0; 4];
+        let mut capacity = [0; 4];
         loop {
-            let problem = self.placed(device, settings, room)?;
+            let problem = self.placed(device, settings, capacity)?;
             let boxes = self.boxes.as_mut().expect("it was made");
-            let start = device.event()?;
+            let mut clock = Clock::new(device);
+            clock.tick(())?;
             // Where one block has all points, what counts is set to 0 beside it.
             if n > self.shape.many {
                 device.clear(&mut boxes.counted)?;
             }
-            let events = On { plane: self, device, problem, settings }.stages(start)?;
+            On { plane: self, device, problem, settings }.stages(&mut clock)?;
             let boxes = self.boxes.as_ref().expect("it was made");
             let status = boxes.status(device)?;
-            if status.items.iter().zip(&boxes.room).any(|(items, room)| items > room) {
+            if status.items.iter().zip(&boxes.capacity).any(|(items, capacity)| items > capacity) {
                 // What was found without capacity may be less than there is.
-                room = [0, 1, 2, 3].map(|k| boxes.room[k].max(status.items[k] * 2));
+                capacity = [0, 1, 2, 3].map(|k| boxes.capacity[k].max(status.items[k] * 2));
                 self.boxes = None;
                 continue;
             }
             if status.unfit != 0 {
-                return Ok(None);
+                return Ok(Err("some numbers, or results, are very large or very small".into()));
             }
-            let mut run = Run { status, seconds: [0.0; STAGES.len()], total: 0.0 };
-            for (seconds, pair) in run.seconds.iter_mut().zip(events.windows(2)).filter(|_| settings.is_timed) {
-                *seconds = C::seconds(&pair[0], &pair[1])?;
-            }
-            run.total = C::seconds(&events[0], &events[events.len() - 1])?;
-            return Ok(Some(run));
+            return Ok(Ok(Run { status, times: clock.read(|_, _| Ok(0.0))? }));
         }
     }
 
-    /// Where everything is, in memory that is allocated if there is none. `room` is the capacity of lists, or zeros for the usual one.
-    fn placed(&mut self, device: &C, settings: Settings, room: [u64; 4]) -> Result<Problem, CudaError> {
+    /// Where everything is, in memory that is allocated if there is none. `capacity` is that of lists, or zeros for the usual one.
+    fn placed(&mut self, device: &C, settings: Settings, capacity: [u64; 4]) -> Result<Problem, CudaError> {
         let points = self.points.as_ref().expect("points were sent");
         let (n, levels) = (points.n, settings.levels);
         if self.boxes.as_ref().is_none_or(|boxes| boxes.levels != levels) {
             (self.boxes, self.problem) = (None, None);
-            self.boxes = Some(Boxes::new(device, n, levels, room, &self.shape)?);
+            self.boxes = Some(Boxes::new(device, n, levels, capacity, &self.shape)?);
         }
         let problem = match self.problem {
             Some(problem) => problem,
@@ -116,28 +113,15 @@ pub(super) struct On<'a, C: GpuDevice> {
 }
 
 impl<C: GpuDevice> On<'_, C> {
-    pub fn launch(
-        &self,
-        lane: Stream,
-        name: &str,
-        [blocks, threads]: [usize; 2],
-        numbers: &[u32],
-    ) -> Result<(), CudaError> {
-        let size = Size { blocks: blocks as u32, threads: threads as u32 };
-        self.device.launch(lane, &self.plane.kernels[name], size, &self.problem, numbers)
+    pub fn launch(&self, stream: Stream, name: &str, size: Size, numbers: &[u32]) -> Result<(), CudaError> {
+        self.plane.kernels.launch_in(stream, self.device, name, size, &self.problem, numbers)
     }
 
-    /// Starts all kernels. The events are those between stages, or the first and the last.
-    fn stages(&mut self, start: C::Event) -> Result<Vec<C::Event>, CudaError> {
+    /// Starts all kernels. The clock ticks behind each stage, or behind the last one.
+    fn stages(&mut self, clock: &mut Clock<C>) -> Result<(), CudaError> {
         let (device, is_timed, levels) = (self.device, self.settings.is_timed, self.settings.levels);
         let (finest, all) = (1usize << (2 * levels), ((4usize << (2 * levels)) - 1) / 3);
-        let mut events = vec![start];
-        let mut tick = || -> Result<(), CudaError> {
-            if is_timed {
-                events.push(device.event()?);
-            }
-            Ok(())
-        };
+        let mut tick = || if is_timed { clock.tick(()) } else { Ok(()) };
         // Multipoles need no lists, and P2P needs nothing else: each goes on beside the other stages, unless these are timed.
         let beside = if is_timed { Stream::Main } else { Stream::Beside };
         self.sort(levels)?;
@@ -148,7 +132,7 @@ impl<C: GpuDevice> On<'_, C> {
         }
         self.connect(levels)?;
         tick()?;
-        self.launch(beside, "p2m", warps(finest), &[])?;
+        self.launch(beside, "p2m", Size::of_warps(finest), &[])?;
         tick()?;
         self.up(beside, levels)?;
         tick()?;
@@ -157,7 +141,7 @@ impl<C: GpuDevice> On<'_, C> {
             device.fork()?;
             self.p2p(beside, finest)?;
         }
-        self.launch(Stream::Main, "m2l", [all.div_ceil(8), 128], &[all as u32])?;
+        self.launch(Stream::Main, "m2l", Size::new(all.div_ceil(8), 128), &[all as u32])?;
         tick()?;
         self.down(levels)?;
         tick()?;
@@ -167,28 +151,27 @@ impl<C: GpuDevice> On<'_, C> {
         }
         tick()?;
         self.l2p(finest)?;
-        events.push(device.event()?);
-        Ok(events)
+        clock.tick(())
     }
 
     fn connect(&self, levels: usize) -> Result<(), CudaError> {
         let top = TOP.min(levels);
-        self.launch(Stream::Main, "couple_top", [1, 256], &[top as u32])?;
+        self.launch(Stream::Main, "couple_top", Size::new(1, 256), &[top as u32])?;
         for level in top + 1..=levels {
-            self.launch(Stream::Main, "couple", [(1usize << (2 * level)).div_ceil(8), 256], &[level as u32])?;
+            self.launch(Stream::Main, "couple", Size::new((1usize << (2 * level)).div_ceil(8), 256), &[level as u32])?;
         }
         Ok(())
     }
 
     /// M2M.
-    fn up(&self, lane: Stream, levels: usize) -> Result<(), CudaError> {
+    fn up(&self, stream: Stream, levels: usize) -> Result<(), CudaError> {
         // The last parents that one block has.
         let top = TOP.min(levels.saturating_sub(1));
         for level in (top + 1..levels).rev() {
-            self.launch(lane, "m2m", warps(1 << (2 * level)), &[level as u32])?;
+            self.launch(stream, "m2m", Size::of_warps(1 << (2 * level)), &[level as u32])?;
         }
         if top > 0 {
-            self.launch(lane, "m2m_top", [1, 256], &[top as u32])?;
+            self.launch(stream, "m2m_top", Size::new(1, 256), &[top as u32])?;
         }
         Ok(())
     }
@@ -197,26 +180,26 @@ impl<C: GpuDevice> On<'_, C> {
     fn down(&self, levels: usize) -> Result<(), CudaError> {
         let top = TOP.min(levels.saturating_sub(1));
         if top > 0 {
-            self.launch(Stream::Main, "l2l_top", [1, 256], &[top as u32])?;
+            self.launch(Stream::Main, "l2l_top", Size::new(1, 256), &[top as u32])?;
         }
         for level in top + 1..levels {
-            self.launch(Stream::Main, "l2l", warps(1 << (2 * level)), &[level as u32])?;
+            self.launch(Stream::Main, "l2l", Size::of_warps(1 << (2 * level)), &[level as u32])?;
         }
         Ok(())
     }
 
-    fn p2p(&self, lane: Stream, finest: usize) -> Result<(), CudaError> {
+    fn p2p(&self, stream: Stream, finest: usize) -> Result<(), CudaError> {
         let Problem { most, part, ways, .. } = self.problem;
         let (blocks, threads) = (finest * most.div_ceil(part) as usize, (part * ways).next_multiple_of(32) as usize);
-        self.launch(lane, "p2p", [blocks, threads], &[])
+        self.launch(stream, "p2p", Size::new(blocks, threads), &[])
     }
 
     fn l2p(&self, finest: usize) -> Result<(), CudaError> {
         let (n, threads) =
             (self.problem.n as usize, (self.problem.most as usize).next_multiple_of(32).min(L2P_THREADS));
-        self.launch(Stream::Main, "l2p", [finest, threads], &[self.are_many() as u32])?;
+        self.launch(Stream::Main, "l2p", Size::new(finest, threads), &[self.are_many() as u32])?;
         match self.are_many() {
-            true => self.launch(Stream::Main, "spread", [n.div_ceil(256), 256], &[]),
+            true => self.launch(Stream::Main, "spread", Size::of_threads(n), &[]),
             false => Ok(()),
         }
     }
@@ -232,20 +215,25 @@ impl<C: GpuDevice> On<'_, C> {
         if !self.are_many() {
             return self.sort_few(n, splits);
         }
-        self.launch(Stream::Main, "bounds", [BOUNDS_BLOCKS as usize, 256], &[])?;
-        self.launch(Stream::Main, "scale", [n.div_ceil(256).min(SCALE_BLOCKS), 256], &[BOUNDS_BLOCKS])?;
+        self.launch(Stream::Main, "bounds", Size::new(BOUNDS_BLOCKS as usize, 256), &[])?;
+        self.launch(Stream::Main, "scale", Size::new(n.div_ceil(256).min(SCALE_BLOCKS), 256), &[BOUNDS_BLOCKS])?;
         let tiled = &self.tiled().splits;
         for (split, [tiles, before]) in tiled.iter().enumerate() {
             let numbers = [split as u32, *tiles, *before];
-            let size = [(*tiles as usize) << split, 256];
-            self.launch(Stream::Main, "histogram", [(tiles.div_ceil(4) as usize) << split, 1024], &numbers[..2])?;
+            let size = Size::new((*tiles as usize) << split, 256);
+            self.launch(
+                Stream::Main,
+                "histogram",
+                Size::new((tiles.div_ceil(4) as usize) << split, 1024),
+                &numbers[..2],
+            )?;
             self.launch(Stream::Main, "gather", size, &numbers)?;
-            self.launch(Stream::Main, "choose", [1 << split, 256], &numbers)?;
+            self.launch(Stream::Main, "choose", Size::new(1 << split, 256), &numbers)?;
             self.launch(Stream::Main, "scatter", size, &numbers)?;
         }
         let first = tiled.len();
         if first < splits {
-            self.launch(Stream::Main, "split_rest", [1 << first, 1024], &[first as u32, splits as u32])?;
+            self.launch(Stream::Main, "split_rest", Size::new(1 << first, 1024), &[first as u32, splits as u32])?;
         }
         Ok(())
     }
@@ -253,15 +241,15 @@ impl<C: GpuDevice> On<'_, C> {
     /// Few points: a block ranks them along each axis.
     fn sort_few(&self, n: usize, splits: usize) -> Result<(), CudaError> {
         let blocks = n.div_ceil(256);
-        self.launch(Stream::Main, "bounds", [blocks, 256], &[])?;
-        self.launch(Stream::Main, "rank_few", [2, 1024], &[blocks as u32])?;
+        self.launch(Stream::Main, "bounds", Size::new(blocks, 256), &[])?;
+        self.launch(Stream::Main, "rank_few", Size::new(2, 1024), &[blocks as u32])?;
         let first = if n > FEW { splits.min(2) } else { splits };
-        self.launch(Stream::Main, "split_few", [1, 1024], &[0, first as u32, splits as u32])?;
+        self.launch(Stream::Main, "split_few", Size::new(1, 1024), &[0, first as u32, splits as u32])?;
         match first < splits {
             true => self.launch(
                 Stream::Main,
                 "split_few",
-                [1 << first, 1024],
+                Size::new(1 << first, 1024),
                 &[first as u32, splits as u32, splits as u32],
             ),
             false => Ok(()),
@@ -275,19 +263,19 @@ impl<C: GpuDevice> On<'_, C> {
     /// Sorted sources, and the boxes of all levels.
     fn boxes(&mut self, levels: usize) -> Result<(), CudaError> {
         self.problem.order += 4 * self.problem.n * self.plane.last_column() as u64;
-        self.launch(Stream::Main, "boxes", warps(1 << (2 * levels)), &[self.are_many() as u32])?;
+        self.launch(Stream::Main, "boxes", Size::of_warps(1 << (2 * levels)), &[self.are_many() as u32])?;
         let top = TOP_BOXES.min(levels.saturating_sub(1));
         for level in (top + 1..levels).rev() {
-            self.launch(Stream::Main, "boxes_above", [(1usize << (2 * level)).div_ceil(128), 128], &[level as u32])?;
+            self.launch(
+                Stream::Main,
+                "boxes_above",
+                Size::new((1usize << (2 * level)).div_ceil(128), 128),
+                &[level as u32],
+            )?;
         }
         if levels > 0 {
-            self.launch(Stream::Main, "boxes_top", [1, 256], &[top as u32])?;
+            self.launch(Stream::Main, "boxes_top", Size::new(1, 256), &[top as u32])?;
         }
         Ok(())
     }
-}
-
-/// The size of a kernel whose warps have a box each.
-fn warps(boxes: usize) -> [usize; 2] {
-    [boxes.div_ceil(4), 128]
 }

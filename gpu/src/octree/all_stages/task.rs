@@ -2,9 +2,10 @@
 
 use super::factors;
 use crate::cuda::CudaError;
+use crate::cuda::driver::Outcome;
+use crate::cuda::gpu_device::GpuDevice;
 use crate::cuda::octree::communicator::{Team, numbers};
-use crate::cuda::octree::gpu_device::GpuDevice;
-use crate::cuda::octree::{Amounts, GpuFmm, Outcome, Run};
+use crate::cuda::octree::{Amounts, GpuFmm, Run};
 use crate::cuda::p2p::Number;
 use crate::octree::Gpu;
 use fmm::data::particles::Field;
@@ -35,14 +36,11 @@ pub struct Found {
     pub linked: f64,
 }
 
-/// The same, or why the problem is one for P2P on the GPU beside the CPU.
-pub type Part = Result<Found, String>;
-
 /// The outcomes of several runs of the same particles, and the seconds that each waited for slower processes; or why there are none.
-pub type Timed = Result<Vec<(Run, f64)>, String>;
+pub type Timed = Outcome<Vec<(Run, f64)>>;
 
 /// The same with what all of them gave.
-type Repeated<R> = Result<(Vec<(Run, f64)>, R), String>;
+type Repeated<R> = Outcome<(Vec<(Run, f64)>, R)>;
 
 impl Found {
     pub fn solutions(self) -> Solutions {
@@ -66,8 +64,8 @@ impl Task<'_> {
             team.others.meet()?;
             let before = team.others.waited();
             let run = match whole.run(team, leaf, self.options.eps)? {
-                Outcome::Done(run) => *run,
-                Outcome::Unfit(why) => return Ok(Err(why)),
+                Ok(run) => run,
+                Err(why) => return Ok(Err(why)),
             };
             let waited = team.others.waited() - before;
             let found = fetch(&run, whole)?;
@@ -101,7 +99,11 @@ impl Task<'_> {
         Ok(found.map(|(runs, _)| runs))
     }
 
-    pub fn run<T: Number, C: GpuDevice>(&self, team: &Team<C>, whole: &mut GpuFmm<T, C>) -> Result<Part, CudaError> {
+    pub fn run<T: Number, C: GpuDevice>(
+        &self,
+        team: &Team<C>,
+        whole: &mut GpuFmm<T, C>,
+    ) -> Result<Outcome<Found>, CudaError> {
         let (start, before) = (Instant::now(), team.others.waited());
         let Geometry { sources, targets } = self.geometry;
         let own = [sources[0].len(), targets.map_or(0, |targets| targets[0].len())];
@@ -109,7 +111,7 @@ impl Task<'_> {
         let counts = [0, 1].map(|k| all.iter().map(|one| one[k] as usize).sum::<usize>());
         let n = counts[0] + counts[1];
         let leaf = self.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, self.options));
-        whole.make_room(team, &Amounts { all: n, sources: own[0], targets: targets.map(|_| own[1]) })?;
+        whole.reserve(team, &Amounts { all: n, sources: own[0], targets: targets.map(|_| own[1]) })?;
         for axis in 0..3 {
             // Targets that are no sources are particles without a charge, behind the sources.
             let slices: Vec<&[f64]> = std::iter::once(sources[axis]).chain(targets.map(|t| t[axis])).collect();
@@ -127,25 +129,25 @@ impl Task<'_> {
             times.sent += sending.elapsed().as_secs_f64() - (waited() - so_far);
             let so_far = waited();
             let run = match whole.run(team, leaf, self.options.eps)? {
-                Outcome::Done(run) => run,
-                Outcome::Unfit(why) => return Ok(Err(why)),
+                Ok(run) => run,
+                Err(why) => return Ok(Err(why)),
             };
             let (eps, levels) = (run.map.length(self.options.eps), run.depth as usize + 1);
             if softening::other(self.options, eps, levels).is_some() {
                 return Ok(Err("the softening length asks for the expansion of softened 1/r".into()));
             }
-            times.computed += run.total;
+            times.computed += run.times.total;
             in_runs += waited() - so_far;
             let back = Instant::now();
             let [potential, x, y, z] = whole.fetch(team, factors(&run))?;
             fields.push(Field { potential, gradient: Some([x, y, z]), hessian: None });
             times.fetched += back.elapsed().as_secs_f64();
             self.add(&run, &mut stats);
-            runs.push(*run);
+            runs.push(run);
         }
         (stats.n, stats.leaf) = (counts[0], leaf);
         stats.targets = targets.map(|_| counts[1]);
-        stats.on_card = Some(times);
+        stats.on_gpu = Some(times);
         stats.seconds.total = start.elapsed().as_secs_f64();
         Ok(Ok(Found { fields, stats, runs, waited: in_runs, kernels: 0.0, linked: 0.0 }))
     }

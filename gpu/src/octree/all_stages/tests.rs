@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cuda::device::Device;
-use crate::cuda::octree::on_host::{self, HostDevice};
+use crate::cuda::on_host::{self, HostDevice};
 use crate::cuda::{compile, device};
 use fmm::data::particles::Particles;
 use fmm::data::random::{Charge, Distribution, generate};

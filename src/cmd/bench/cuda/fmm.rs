@@ -14,6 +14,7 @@ use fmm::octree::stats::Seconds;
 use fmm::octree::tune::cost::{Costs, Shape};
 use fmm::octree::tune::native_shape;
 use fmm::octree::{FmmOptions, Plan, Precision, Solution, Solutions};
+use fmm::stages::AllStages;
 use gpu::cuda::device;
 use gpu::octree::Gpu;
 use serde::Serialize;
@@ -67,7 +68,7 @@ fn whole(
 ) -> Result<(f64, f64, Solution), Failure> {
     let mut once = || -> Result<(f64, Solution), Failure> {
         let start = Instant::now();
-        let answer = gpu.whole(particles.columns().into(), &[&particles.q], options, options.leaf).map_err(wrong)?;
+        let answer = gpu.solve(particles.columns().into(), &[&particles.q], options).map_err(wrong)?;
         let Solutions { mut fields, stats } =
             answer.map_err(|why| Failure::Tool(format!("the card does not run all stages: {why}")))?;
         let solution = Solution { field: fields.swap_remove(0), stats };

@@ -78,9 +78,9 @@ impl Device {
                 let answer = gpu.field(at, strengths, &options, is_timed || is_direct).map_err(failure)?;
                 let refused = |why| Failure::Tool(format!("the card leaves {} points to the CPU: {why}", case.n));
                 let answer = answer.map_err(refused)?;
-                let stages = answer.run.seconds;
+                let stages = answer.run.times.stages;
                 Ok(Run {
-                    seconds: if is_direct { stages[P2P] } else { answer.run.total },
+                    seconds: if is_direct { stages[P2P] } else { answer.run.times.total },
                     copies: answer.sent + answer.fetched,
                     stages,
                     levels: answer.levels,

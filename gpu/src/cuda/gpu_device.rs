@@ -32,7 +32,7 @@ pub trait GpuDevice: Sync + Sized {
     /// Says before anything is sent whether so many bytes fit.
     fn check_capacity(&self, bytes: u64, what: &str) -> Result<(), CudaError>;
     /// Memory for at least one number, all zeros.
-    fn room<T: Plain>(&self, count: usize) -> Result<Self::Memory<T>, CudaError>;
+    fn allocate<T: Plain>(&self, count: usize) -> Result<Self::Memory<T>, CudaError>;
     /// Sends numbers to their place.
     fn write<T: Plain>(&self, data: &[T], to: &mut Self::Memory<T>, at: usize) -> Result<(), CudaError>;
     /// Sends the bytes of numbers to their place. They may be under way when this returns, and need not stay where they were.
@@ -92,15 +92,15 @@ pub trait GpuDevice: Sync + Sized {
     /// Starts a kernel, whose arguments are a problem and some numbers.
     fn launch<P: DeviceRepr>(
         &self,
-        lane: Stream,
+        stream: Stream,
         kernel: &Self::Kernel,
         size: Size,
         problem: &P,
         numbers: &[u32],
     ) -> Result<(), CudaError>;
-    /// Lets what is asked for beside later wait for all that was asked for on the main lane.
+    /// Lets what is asked for beside later wait for all that was asked for on the main stream.
     fn fork(&self) -> Result<(), CudaError>;
-    /// Lets what is asked for on the main lane later wait for all that was asked for beside.
+    /// Lets what is asked for on the main stream later wait for all that was asked for beside.
     fn join(&self) -> Result<(), CudaError>;
     /// Waits for all that was asked for.
     fn finish(&self) -> Result<(), CudaError>;
@@ -132,7 +132,7 @@ pub trait GpuDevice: Sync + Sized {
 
     /// Numbers sent to new memory.
     fn send<T: Plain>(&self, data: &[T]) -> Result<Self::Memory<T>, CudaError> {
-        let mut memory = self.room(data.len())?;
+        let mut memory = self.allocate(data.len())?;
         self.write(data, &mut memory, 0)?;
         Ok(memory)
     }
@@ -189,6 +189,22 @@ pub struct Size {
     pub threads: u32,
 }
 
+impl Size {
+    pub fn new(blocks: usize, threads: usize) -> Size {
+        Size { blocks: blocks as u32, threads: threads as u32 }
+    }
+
+    /// Of a kernel whose threads have an item each.
+    pub fn of_threads(items: usize) -> Size {
+        Size::new(items.div_ceil(256), 256)
+    }
+
+    /// Of a kernel whose warps have an item each.
+    pub fn of_warps(items: usize) -> Size {
+        Size::new(items.div_ceil(4), 128)
+    }
+}
+
 const FAILED: &str = "the GPU failed";
 
 impl Device {
@@ -217,8 +233,8 @@ impl GpuDevice for Device {
         Device::check_capacity(self, bytes, what)
     }
 
-    fn room<T: Plain>(&self, count: usize) -> Result<CudaSlice<T>, CudaError> {
-        Device::room(self, count)
+    fn allocate<T: Plain>(&self, count: usize) -> Result<CudaSlice<T>, CudaError> {
+        Device::allocate(self, count)
     }
 
     fn write<T: Plain>(&self, data: &[T], to: &mut CudaSlice<T>, at: usize) -> Result<(), CudaError> {
@@ -388,7 +404,7 @@ impl GpuDevice for Device {
 
     fn launch<P: DeviceRepr>(
         &self,
-        lane: Stream,
+        stream: Stream,
         kernel: &Kernel,
         size: Size,
         problem: &P,
@@ -399,7 +415,7 @@ impl GpuDevice for Device {
             block_dim: (size.threads, 1, 1),
             shared_mem_bytes: kernel.shared,
         };
-        let stream = if lane == Stream::Main { &self.stream } else { &self.side };
+        let stream = if stream == Stream::Main { &self.stream } else { &self.side };
         let mut launch = stream.launch_builder(&kernel.function);
         launch.arg(problem);
         numbers.iter().for_each(|number| {

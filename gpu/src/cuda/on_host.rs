@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Instant;
 
-const TEXT: &str = include_str!("../../../templates/fmm/host.cpp");
+const TEXT: &str = include_str!("../../templates/fmm/host.cpp");
 
 /// The kernels of a text. Their fibers are one thread's at a time.
 struct Compiled {
@@ -123,7 +123,7 @@ fn compiled(text: &str) -> Option<Arc<Compiled>> {
 
 fn compile(text: &str) -> Option<Arc<Compiled>> {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("pairforge-card-{}-{number}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("pairforge-gpu-{}-{number}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let (source, file) = (folder.join("kernels.cpp"), folder.join("kernels.so"));
     std::fs::write(&source, format!("{TEXT}{text}{}", starts(text))).expect("the text is written");
@@ -158,12 +158,12 @@ impl GpuDevice for HostDevice {
 
     fn check_capacity(&self, bytes: u64, _: &str) -> Result<(), CudaError> {
         match self.most {
-            Some(most) if bytes > most => Err(CudaError::TooLarge("the card is small".into())),
+            Some(most) if bytes > most => Err(CudaError::TooLarge("the GPU is small".into())),
             _ => Ok(()),
         }
     }
 
-    fn room<T: Plain>(&self, count: usize) -> Result<Memory<T>, CudaError> {
+    fn allocate<T: Plain>(&self, count: usize) -> Result<Memory<T>, CudaError> {
         let layout = Layout::from_size_align(count.max(1) * size_of::<T>(), 64).expect("a size");
         // SAFETY: the size is not 0.
         Ok(Memory { place: unsafe { alloc_zeroed(layout) }, layout, count: count.max(1), kind: PhantomData })
@@ -318,9 +318,9 @@ impl GpuDevice for HostDevice {
         problem: &P,
         numbers: &[u32],
     ) -> Result<(), CudaError> {
-        assert!(size.blocks > 0 && size.threads > 0, "a card refuses {size:?}");
+        assert!(size.blocks > 0 && size.threads > 0, "a GPU refuses {size:?}");
         if self.broken.is_some_and(|name| kernel.1 == format!("start_{name}")) {
-            return Err(CudaError::Failed("the card is broken".into()));
+            return Err(CudaError::Failed("the GPU is broken".into()));
         }
         let _alone = kernel.0.alone.lock();
         // SAFETY: the library has a function of that type for each kernel, whose places are those of memory here.
