@@ -2,6 +2,7 @@
 
 pub mod boxmap;
 pub mod charges;
+mod flat;
 mod images;
 pub mod lists;
 pub mod octants;
@@ -104,7 +105,7 @@ pub struct Tree {
 }
 
 /// The data of a part of a larger tree.
-pub struct Part {
+pub struct TreePart {
     pub map: BoxMap,
     pub sources: Sorted,
     pub targets: Option<Sorted>,
@@ -162,9 +163,9 @@ impl Tree {
         tree
     }
 
-    /// A part of a larger tree, see [`Part`].
-    pub fn of_part(part: Part) -> Tree {
-        let Part { map, sources, targets: apart, cells, leaves, own } = part;
+    /// A part of a larger tree, see [`TreePart`].
+    pub fn of_part(part: TreePart) -> Tree {
+        let TreePart { map, sources, targets: apart, cells, leaves, own } = part;
         let end = |level: u32| cells.partition_point(|cell| cell.level <= level);
         let of_level = |level: u32| level.checked_sub(1).map_or(0, end)..end(level);
         let levels = cells.last().map_or(Vec::new(), |deepest| (0..=deepest.level).map(of_level).collect());

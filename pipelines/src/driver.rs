@@ -121,12 +121,12 @@ pub fn failed(e: LinkError) -> BackendError {
 
 /// A part of a run whose sources are in the j memory together: atoms `atoms` of run `run`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Part {
+struct RunPart {
     run: usize,
     atoms: Vec<usize>,
 }
 
-impl Part {
+impl RunPart {
     /// Its atoms in the order in which they come up first; a run's list may name sources twice.
     fn distinct(&self) -> Vec<usize> {
         let mut seen = HashSet::new();
@@ -159,7 +159,7 @@ struct Feed<'a> {
     config: &'a Config,
     atoms: Vec<Atom>,
     /// The parts of the stream to be sent, and how much of each was.
-    parts: Vec<Part>,
+    parts: Vec<RunPart>,
     now: usize,
     residency: Residency,
     sender: Sender<'a>,
@@ -191,7 +191,7 @@ impl<'a> Feed<'a> {
         // Nothing is left to do here where the part before could have these sources loaded beside its own.
         sender.load_now(residency.require(atoms, &wanted, &[], *now as u32));
         let segments = whole(part.atoms.iter().flat_map(|&a| residency.segments(&atoms[a], a)));
-        if let Some(next) = parts.get(*now + 1).map(Part::distinct)
+        if let Some(next) = parts.get(*now + 1).map(RunPart::distinct)
             && residency.fit(atoms, &wanted, &next)
         {
             sender.load_soon(residency.require(atoms, &next, &wanted, *now as u32 + 1));
@@ -226,7 +226,7 @@ fn slot_size(job: &Job, capacity: usize) -> usize {
 
 /// Cuts each run into parts whose atoms fit the memory together; where there are several, half of it, so that one
 /// loads while another computes. A run without sources is one empty part.
-fn parts(job: &Job, atoms: &[Atom], slots: usize, slot: usize) -> Vec<Part> {
+fn parts(job: &Job, atoms: &[Atom], slots: usize, slot: usize) -> Vec<RunPart> {
     let mut list = Vec::new();
     let needed = |a: &usize| atoms[*a].count.div_ceil(slot);
     for (run, r) in job.runs.iter().enumerate() {
@@ -235,14 +235,14 @@ fn parts(job: &Job, atoms: &[Atom], slots: usize, slot: usize) -> Vec<Part> {
         let largest = distinct.iter().map(needed).max().unwrap_or(0);
         let whole = distinct.iter().map(needed).sum::<usize>() <= slots;
         let slots = if whole { slots } else { (slots / 2).max(largest) };
-        let mut part = Part { run, atoms: Vec::new() };
+        let mut part = RunPart { run, atoms: Vec::new() };
         let mut taken = 0;
         let mut inside = HashSet::new();
         for s in &job.segments[r.segments.clone()] {
             for a in cover(atoms, s.first, s.count) {
                 let needed = if inside.contains(&a) { 0 } else { atoms[a].count.div_ceil(slot) };
                 if taken + needed > slots {
-                    list.push(std::mem::replace(&mut part, Part { run, atoms: Vec::new() }));
+                    list.push(std::mem::replace(&mut part, RunPart { run, atoms: Vec::new() }));
                     inside.clear();
                     taken = 0;
                 }

@@ -7,7 +7,7 @@ use fmm::parallel::prelude::*;
 use fmm::tree::boxmap::BoxMap;
 use fmm::tree::lists::Lists;
 use fmm::tree::sorted::Sorted;
-use fmm::tree::{Part, Tree};
+use fmm::tree::{Tree, TreePart};
 use std::ops::Range;
 
 /// The particles of the whole that are here, and their places.
@@ -107,7 +107,7 @@ impl Local {
             None => layout.own.clone().collect(),
         };
         let in_order = |columns, count: u32| Sorted::in_order(columns, (0..count).collect(), known.map);
-        let part = Part {
+        let part = TreePart {
             map: *known.map,
             sources: layout.sources(known),
             targets: known.targets.map(|columns| in_order(columns, count)),

@@ -21,6 +21,7 @@ pub mod model;
 #[cfg(unix)]
 pub mod mpi;
 mod near;
+mod node;
 pub mod partition;
 pub mod points;
 pub mod prepare;

@@ -84,8 +84,8 @@ impl Points {
         points.home.reserve_exact(room);
         points.columns.iter_mut().for_each(|column| column.reserve_exact(room));
         let both = parts(&mut points.keys, &counts).zip(parts(&mut points.home, &counts));
-        let mut rooms: Vec<Room> =
-            both.map(|(keys, home)| Room { keys, home, columns: Vec::with_capacity(columns) }).collect();
+        let mut rooms: Vec<Bucket> =
+            both.map(|(keys, home)| Bucket { keys, home, columns: Vec::with_capacity(columns) }).collect();
         for column in &mut points.columns {
             rooms.iter_mut().zip(parts(column, &counts)).for_each(|(room, part)| room.columns.push(part));
         }
@@ -205,7 +205,7 @@ impl Points {
 }
 
 /// Memory for the points of a bucket.
-struct Room<'a> {
+struct Bucket<'a> {
     keys: &'a mut [MaybeUninit<u64>],
     home: &'a mut [MaybeUninit<u32>],
     columns: Vec<&'a mut [MaybeUninit<f64>]>,
@@ -214,7 +214,7 @@ struct Room<'a> {
 /// Points of a bucket that a thread writes at a time.
 const TASK: usize = 1 << 15;
 
-impl Room<'_> {
+impl Bucket<'_> {
     /// Writes items, which have these keys, in an order.
     fn write(self, items: Items, keys: &[u64], order: &[u64]) {
         fn column<T: Copy + Send>(to: &mut [MaybeUninit<T>], order: &[u64], of: impl Fn(usize) -> T + Sync) {

@@ -22,7 +22,7 @@ use fmm::octree::tune::cost::Costs;
 use fmm::octree::{FmmOptions, MOST_PARTICLES, Plan, Precision, list_options, options, periodic};
 use fmm::tree::boxmap::BoxMap;
 use fmm::tree::sorted::Sorted;
-use fmm::tree::{Part, Tree, lists};
+use fmm::tree::{Tree, TreePart, lists};
 
 /// A rank's slice of the input. The slices of all ranks, one behind the other, are the whole.
 pub struct Slice<'a> {
@@ -206,7 +206,7 @@ impl View<'_> {
         let direct = list_options(options, self.near2).m2p_above;
         let mut essential = essential::gather(comm, &settled.partition, own, self.offsets_of_neighbours, direct)?;
         let nothing = || Sorted::in_order([&[]; 3], Vec::new(), self.map);
-        let part = Part {
+        let part = TreePart {
             map: *self.map,
             sources: nothing(),
             targets: settled.targets.is_some().then(nothing),

@@ -15,7 +15,7 @@ use fmm::tree::boxmap::BoxMap;
 use fmm::tree::lists::{self, near2};
 use fmm::tree::octants::Octants;
 use fmm::tree::sorted::Sorted;
-use fmm::tree::{Part, Tree};
+use fmm::tree::{Tree, TreePart};
 use serde::Serialize;
 
 /// A rank that receives, and one that it receives from.
@@ -78,7 +78,7 @@ impl SimulatedProblem {
             let settled = partition::settle(comm, (points, None), options.leaf)?;
             let own = essential::own_nodes(&settled, 0, options.leaf);
             let essential = essential::gather(comm, &settled.partition, own, &NeighbourOffsets::new(near2, None), 0)?;
-            let part = Part {
+            let part = TreePart {
                 map,
                 sources: Sorted::in_order([&[]; 3], Vec::new(), &BoxMap::default()),
                 targets: None,

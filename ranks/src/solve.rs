@@ -25,7 +25,7 @@ pub struct Answer {
 }
 
 /// Computes potential and gradient, and the Hessian where it is asked for, at every target, to the bits of one rank.
-/// Executors are those of this rank, of one kind on all ranks.
+/// Executors are those of this rank, of one role on all ranks.
 pub fn solve(comm: &dyn Comm, slice: &Slice, executors: &mut [&mut dyn Executor<Plan>]) -> Result<Answer, RankError> {
     let before = comm.traffic();
     // Ranks may have read their input at other speeds.
@@ -107,30 +107,30 @@ impl Prepared {
     pub fn count(&self, me: usize) -> RankCount {
         let Prepared { essential, settled, sides, .. } = self;
         let mut count = RankCount { sources: settled.sources.len() as u64, work: self.work, ..RankCount::default() };
-        let mut kind = vec![Kind::Other; essential.nodes.len()];
-        for (kind, node) in kind.iter_mut().zip(&essential.nodes).filter(|n| n.1.is_here) {
+        let mut role = vec![CellRole::Other; essential.nodes.len()];
+        for (role, node) in role.iter_mut().zip(&essential.nodes).filter(|n| n.1.is_here) {
             let is_shared = settled.partition.is_shared(node.level, node.prefix);
-            *kind = if is_shared { Kind::Root } else { Kind::Domestic };
+            *role = if is_shared { CellRole::Root } else { CellRole::Domestic };
         }
         let exported = sides.exports.iter().flat_map(|side| &side.multipoles);
         exported.for_each(|k| {
-            if kind[*k as usize] == Kind::Domestic {
-                kind[*k as usize] = Kind::Export;
+            if role[*k as usize] == CellRole::Domestic {
+                role[*k as usize] = CellRole::Export;
             }
         });
         let imported = sides.imports.iter().flat_map(|side| &side.multipoles);
         imported.for_each(|k| {
-            if kind[*k as usize] == Kind::Other {
-                kind[*k as usize] = Kind::Import;
+            if role[*k as usize] == CellRole::Other {
+                role[*k as usize] = CellRole::Import;
             }
         });
-        for kind in kind {
-            *match kind {
-                Kind::Domestic => &mut count.domestic,
-                Kind::Export => &mut count.export,
-                Kind::Import => &mut count.import,
-                Kind::Root => &mut count.root,
-                Kind::Other => &mut count.other,
+        for role in role {
+            *match role {
+                CellRole::Domestic => &mut count.domestic,
+                CellRole::Export => &mut count.export,
+                CellRole::Import => &mut count.import,
+                CellRole::Root => &mut count.root,
+                CellRole::Other => &mut count.other,
             } += 1;
         }
         let copies = sides.imports.iter().flat_map(|side| &side.copies);
@@ -142,7 +142,7 @@ impl Prepared {
 
 /// The types of boxes, as Hu, Gumerov and Duraiswami name them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum CellRole {
     /// All of its particles are the rank's, and no other rank asks for it.
     Domestic,
     /// The same, and another rank needs its multipole.

@@ -118,7 +118,7 @@ struct Scratch<T> {
 }
 
 /// Some targets of a leaf and some sets of charges, the results of which belong together.
-struct Part<'p> {
+struct TargetGroup<'p> {
     leaf: usize,
     targets: &'p [usize],
     sets: &'p [usize],
@@ -173,7 +173,7 @@ impl<'a> Near<'a> {
             let targets: Vec<usize> = cell.targets().collect();
             let first = cell.first_target as usize;
             let mut add = |set: usize, k: usize, f: Force, h: Option<Hessian>| out[set].add(k - first, f, h);
-            let part = Part { leaf, targets: &targets, sets: &sets };
+            let part = TargetGroup { leaf, targets: &targets, sets: &sets };
             let rest = self.attempt::<T>(&part, &mut scratch.0, &mut add);
             let mut all = vec![Again::default(); sets.len()];
             self.compute_rest::<T>(&rest, &part, &mut scratch.1, &mut add, &mut all);
@@ -191,7 +191,7 @@ impl<'a> Near<'a> {
             let mut found = Vec::with_capacity(targets.len());
             let mut add = |_: usize, k: usize, f: Force, _: Option<Hessian>| found.push((k, f));
             let mut again = vec![Again { targets: targets.len() as u64, ..Again::default() }];
-            self.again(&Part { leaf: *leaf, targets, sets: &[0] }, scratch, &mut add, &mut again);
+            self.again(&TargetGroup { leaf: *leaf, targets, sets: &[0] }, scratch, &mut add, &mut again);
             (again, found)
         };
         let parts: Vec<(Vec<Again>, Vec<_>)> = leaves.par_iter().map_init(Default::default, one).collect();
@@ -208,7 +208,7 @@ impl<'a> Near<'a> {
     fn compute_rest<T: Vectors>(
         &self,
         rest: &Rest,
-        part: &Part,
+        part: &TargetGroup,
         scratch: &mut Scratch<f64>,
         add: &mut Add,
         all: &mut [Again],
@@ -224,7 +224,7 @@ impl<'a> Near<'a> {
     }
 
     /// In f64 and, where that does not do, in wide arithmetic.
-    fn again(&self, part: &Part, scratch: &mut Scratch<f64>, add: &mut Add, all: &mut [Again]) {
+    fn again(&self, part: &TargetGroup, scratch: &mut Scratch<f64>, add: &mut Add, all: &mut [Again]) {
         let rest = self.attempt::<f64>(part, scratch, add);
         for rest in rest.parts(part) {
             self.wide(&rest, all);
@@ -256,7 +256,7 @@ impl<'a> Near<'a> {
     }
 
     /// Sums in T. Gives what T does not do for.
-    fn attempt<'p, T: Vectors>(&self, part: &Part<'p>, scratch: &mut Scratch<T>, add: &mut Add) -> Rest<'p> {
+    fn attempt<'p, T: Vectors>(&self, part: &TargetGroup<'p>, scratch: &mut Scratch<T>, add: &mut Add) -> Rest<'p> {
         let setting = self.setting::<T>(part.leaf, part.sets);
         if setting.held.is_empty() {
             return Rest { targets: Vec::new(), summed: setting.held, others: setting.others, pairs: 0 };
@@ -286,7 +286,7 @@ impl<'a> Near<'a> {
     }
 
     /// Takes sources and targets into the frame.
-    fn gather<T: Vectors>(&self, part: &Part, setting: &Setting<T>, acting: &Acting, scratch: &mut Scratch<T>) {
+    fn gather<T: Vectors>(&self, part: &TargetGroup, setting: &Setting<T>, acting: &Acting, scratch: &mut Scratch<T>) {
         let (tree, Setting { frame, held, .. }) = (self.tree, setting);
         let Scratch { sources, targets, .. } = scratch;
         sources.gather(tree, self.charges[held[0]], part.leaf, acting, frame);
@@ -312,7 +312,13 @@ impl<'a> Near<'a> {
     }
 
     /// Potential and gradient of charges. Gives how many sources are too close to each target.
-    fn sum<T: Vectors>(&self, part: &Part, setting: &Setting<T>, scratch: &mut Scratch<T>, add: &mut Add) -> Vec<u32> {
+    fn sum<T: Vectors>(
+        &self,
+        part: &TargetGroup,
+        setting: &Setting<T>,
+        scratch: &mut Scratch<T>,
+        add: &mut Add,
+    ) -> Vec<u32> {
         self.leaf_sums(setting, scratch);
         let (sets, unit) = (setting.held.len(), setting.unit);
         let close: Vec<u32> = scratch.sums.chunks(sets).map(|sums| sums[0].close).collect();
@@ -330,7 +336,7 @@ impl<'a> Near<'a> {
     /// As [`Near::sum`] with dipoles and second derivatives, for one set.
     fn sum_all<T: Vectors>(
         &self,
-        part: &Part,
+        part: &TargetGroup,
         squares: Squares<T>,
         unit: f64,
         scratch: &mut Scratch<T>,
@@ -359,7 +365,7 @@ impl<'a> Near<'a> {
     }
 
     /// Sums at any scale.
-    fn wide(&self, part: &Part, all: &mut [Again]) {
+    fn wide(&self, part: &TargetGroup, all: &mut [Again]) {
         for set in part.sets {
             let charges = self.charges[*set];
             let sums = match self.is_general() {
@@ -375,9 +381,9 @@ impl<'a> Near<'a> {
 impl Rest<'_> {
     /// The parts of a part that are to be computed again: the targets that are left of sets that were summed, and all of those that
     /// were not.
-    fn parts<'p>(&'p self, part: &Part<'p>) -> impl Iterator<Item = Part<'p>> {
-        let summed = Part { leaf: part.leaf, targets: &self.targets, sets: &self.summed };
-        let others = Part { leaf: part.leaf, targets: part.targets, sets: &self.others };
+    fn parts<'p>(&'p self, part: &TargetGroup<'p>) -> impl Iterator<Item = TargetGroup<'p>> {
+        let summed = TargetGroup { leaf: part.leaf, targets: &self.targets, sets: &self.summed };
+        let others = TargetGroup { leaf: part.leaf, targets: part.targets, sets: &self.others };
         [summed, others].into_iter().filter(|part| !part.targets.is_empty() && !part.sets.is_empty())
     }
 }

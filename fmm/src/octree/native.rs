@@ -111,10 +111,10 @@ struct FarField<'a, T: Real> {
 
 /// Scratch memory of one thread.
 #[derive(Default)]
-struct Room<T> {
+struct Scratch<T> {
     particles: Gathered<T>,
     values: Vec<Values<T>>,
-    scratch: Vec<T>,
+    terms: Vec<T>,
 }
 
 /// Particles relative to a cell.
@@ -197,15 +197,15 @@ impl<T: Real> FarField<'_, T> {
     fn p2m(&self, m: &mut [T]) {
         let tree = &self.plan.tree;
         m.par_chunks_exact_mut(self.operators.multipole_terms()).zip(&tree.cells).for_each_init(
-            Room::default,
-            |room, (m, cell)| {
+            Scratch::default,
+            |scratch, (m, cell)| {
                 if cell.is_leaf() && tree.has_sources_of(cell) {
-                    room.particles.clear();
-                    room.particles.add(&tree.sources, cell.sources(), cell.centre(), 1.0 / cell.edge());
-                    room.particles.add_charges(self.charges, cell.sources(), 1.0 / cell.edge());
-                    self.operators.p2m(room.particles.points(), &room.particles.q, m, &mut room.scratch);
-                    if let Some(p) = room.particles.dipoles() {
-                        self.derivatives().p2m_dipoles(room.particles.points(), p, m, &mut room.scratch);
+                    scratch.particles.clear();
+                    scratch.particles.add(&tree.sources, cell.sources(), cell.centre(), 1.0 / cell.edge());
+                    scratch.particles.add_charges(self.charges, cell.sources(), 1.0 / cell.edge());
+                    self.operators.p2m(scratch.particles.points(), &scratch.particles.q, m, &mut scratch.terms);
+                    if let Some(p) = scratch.particles.dipoles() {
+                        self.derivatives().p2m_dipoles(scratch.particles.points(), p, m, &mut scratch.terms);
                     }
                 }
             },
@@ -234,24 +234,24 @@ impl<T: Real> FarField<'_, T> {
     fn p2l(&self, l: &mut [T]) {
         let Plan { tree, lists, .. } = self.plan;
         l.par_chunks_exact_mut(self.operators.local_terms()).enumerate().for_each_init(
-            Room::default,
-            |room, (t, l)| {
+            Scratch::default,
+            |scratch, (t, l)| {
                 if lists.x[t].is_empty() {
                     return;
                 }
                 let (cell, centre) = (&tree.cells[t], tree.cells[t].centre());
-                room.particles.clear();
+                scratch.particles.clear();
                 for s in &lists.x[t] {
                     let source = &tree.acting()[*s as usize];
                     let (sources, shift) = (source.sources(), source.shift());
                     let centre = std::array::from_fn(|a| centre[a] - shift[a] as f64);
-                    room.particles.add(&tree.sources, sources.clone(), centre, 1.0 / cell.edge());
-                    room.particles.add_charges(self.charges, sources, 1.0 / cell.edge());
-                    room.particles.fill_up();
+                    scratch.particles.add(&tree.sources, sources.clone(), centre, 1.0 / cell.edge());
+                    scratch.particles.add_charges(self.charges, sources, 1.0 / cell.edge());
+                    scratch.particles.fill_up();
                 }
-                self.operators.p2l(cell.level, room.particles.points(), &room.particles.q, l, &mut room.scratch);
-                if let Some(p) = room.particles.dipoles() {
-                    self.derivatives().p2l_dipoles(cell.level, room.particles.points(), p, l, &mut room.scratch);
+                self.operators.p2l(cell.level, scratch.particles.points(), &scratch.particles.q, l, &mut scratch.terms);
+                if let Some(p) = scratch.particles.dipoles() {
+                    self.derivatives().p2l_dipoles(cell.level, scratch.particles.points(), p, l, &mut scratch.terms);
                 }
             },
         );
@@ -260,14 +260,14 @@ impl<T: Real> FarField<'_, T> {
     /// L2P: adds the local expansions of the leaves at their particles.
     fn l2p(&self, l: &[T], force: &mut [Force]) {
         let (tree, terms) = (&self.plan.tree, self.operators.local_terms());
-        tree.by_leaf(force).into_par_iter().for_each_init(Room::default, |room, (leaf, force)| {
+        tree.by_leaf(force).into_par_iter().for_each_init(Scratch::default, |scratch, (leaf, force)| {
             let cell = &tree.cells[leaf];
-            room.particles.clear();
-            room.particles.add(tree.targets(), cell.targets(), cell.centre(), 1.0 / cell.edge());
-            zeros(&mut room.values, force.len());
+            scratch.particles.clear();
+            scratch.particles.add(tree.targets(), cell.targets(), cell.centre(), 1.0 / cell.edge());
+            zeros(&mut scratch.values, force.len());
             let l = &l[leaf * terms..(leaf + 1) * terms];
-            self.operators.l2p(l, room.particles.points(), &mut room.values, &mut room.scratch);
-            add_scaled(&room.values, self.operators.units(cell.level), force);
+            self.operators.l2p(l, scratch.particles.points(), &mut scratch.values, &mut scratch.terms);
+            add_scaled(&scratch.values, self.operators.units(cell.level), force);
         });
     }
 
@@ -275,15 +275,21 @@ impl<T: Real> FarField<'_, T> {
     fn m2p(&self, m: &[T], force: &mut [Force]) {
         let Plan { tree, lists, .. } = self.plan;
         let terms = self.operators.multipole_terms();
-        tree.by_leaf(force).into_par_iter().for_each_init(Room::default, |room, (leaf, force)| {
+        tree.by_leaf(force).into_par_iter().for_each_init(Scratch::default, |scratch, (leaf, force)| {
             for s in &lists.w[leaf] {
                 let (s, source) = (tree.original(*s), &tree.acting()[*s as usize]);
-                room.particles.clear();
-                room.particles.add(tree.targets(), tree.cells[leaf].targets(), source.centre(), 1.0 / source.edge());
-                zeros(&mut room.values, force.len());
+                scratch.particles.clear();
+                scratch.particles.add(tree.targets(), tree.cells[leaf].targets(), source.centre(), 1.0 / source.edge());
+                zeros(&mut scratch.values, force.len());
                 let m = &m[s * terms..(s + 1) * terms];
-                self.operators.m2p(source.level, m, room.particles.points(), &mut room.values, &mut room.scratch);
-                add_scaled(&room.values, self.operators.units(source.level), force);
+                self.operators.m2p(
+                    source.level,
+                    m,
+                    scratch.particles.points(),
+                    &mut scratch.values,
+                    &mut scratch.terms,
+                );
+                add_scaled(&scratch.values, self.operators.units(source.level), force);
             }
         });
     }
@@ -303,13 +309,13 @@ impl<T: Real> FarField<'_, T> {
     /// L2P of second derivatives.
     fn l2p_hessian(&self, l: &[T], hessian: &mut [Hessian]) {
         let (tree, terms) = (&self.plan.tree, self.operators.local_terms());
-        tree.by_leaf(hessian).into_par_iter().for_each_init(Room::default, |room, (leaf, hessian)| {
+        tree.by_leaf(hessian).into_par_iter().for_each_init(Scratch::default, |scratch, (leaf, hessian)| {
             let cell = &tree.cells[leaf];
-            room.particles.clear();
-            room.particles.add(tree.targets(), cell.targets(), cell.centre(), 1.0 / cell.edge());
+            scratch.particles.clear();
+            scratch.particles.add(tree.targets(), cell.targets(), cell.centre(), 1.0 / cell.edge());
             let mut found = vec![[T::default(); 6]; hessian.len()];
             let l = &l[leaf * terms..(leaf + 1) * terms];
-            self.derivatives().l2p_hessian(l, room.particles.points(), &mut found, &mut room.scratch);
+            self.derivatives().l2p_hessian(l, scratch.particles.points(), &mut found, &mut scratch.terms);
             add_seconds(&found, self.unit(cell.level), hessian);
         });
     }
@@ -318,14 +324,20 @@ impl<T: Real> FarField<'_, T> {
     fn m2p_hessian(&self, m: &[T], hessian: &mut [Hessian]) {
         let Plan { tree, lists, .. } = self.plan;
         let terms = self.operators.multipole_terms();
-        tree.by_leaf(hessian).into_par_iter().for_each_init(Room::default, |room, (leaf, hessian)| {
+        tree.by_leaf(hessian).into_par_iter().for_each_init(Scratch::default, |scratch, (leaf, hessian)| {
             for s in &lists.w[leaf] {
                 let (s, source) = (tree.original(*s), &tree.acting()[*s as usize]);
-                room.particles.clear();
-                room.particles.add(tree.targets(), tree.cells[leaf].targets(), source.centre(), 1.0 / source.edge());
+                scratch.particles.clear();
+                scratch.particles.add(tree.targets(), tree.cells[leaf].targets(), source.centre(), 1.0 / source.edge());
                 let mut found = vec![[T::default(); 6]; hessian.len()];
                 let m = &m[s * terms..(s + 1) * terms];
-                self.derivatives().m2p_hessian(source.level, m, room.particles.points(), &mut found, &mut room.scratch);
+                self.derivatives().m2p_hessian(
+                    source.level,
+                    m,
+                    scratch.particles.points(),
+                    &mut found,
+                    &mut scratch.terms,
+                );
                 add_seconds(&found, self.unit(source.level), hessian);
             }
         });

@@ -81,7 +81,7 @@ const CHUNK: usize = 256;
 
 /// The lists of one level for some of its boxes.
 #[derive(Default)]
-struct Part {
+struct LevelLists {
     strong: (Vec<u32>, Vec<u32>),
     weak: (Vec<u32>, Vec<u32>),
     p2l: (Vec<u32>, Vec<u32>),
@@ -99,7 +99,7 @@ impl Lists {
             let boxes = 1usize << (2 * level);
             let chunks = boxes.div_ceil(CHUNK);
             let range = |chunk: usize| chunk * CHUNK..boxes.min((chunk + 1) * CHUNK);
-            let parts: Vec<Part> =
+            let parts: Vec<LevelLists> =
                 (0..chunks).into_par_iter().map(|chunk| couple.part(level, range(chunk), &strong, is_finest)).collect();
             strong = Flat::begin();
             for part in parts {
@@ -142,8 +142,8 @@ impl Sides {
 
 impl Couple<'_> {
     /// The lists of some boxes of a level, given those of strongly coupled boxes of the level above.
-    fn part(&self, level: usize, boxes: std::ops::Range<usize>, above: &Flat, is_finest: bool) -> Part {
-        let (mut part, place) = (Part::default(), first(level));
+    fn part(&self, level: usize, boxes: std::ops::Range<usize>, above: &Flat, is_finest: bool) -> LevelLists {
+        let (mut part, place) = (LevelLists::default(), first(level));
         for k in boxes {
             let before = [&part.strong, &part.weak, &part.p2l, &part.m2p].map(|list| list.1.len());
             let parent = if level == 0 { 0 } else { k / 4 };

@@ -60,7 +60,7 @@ vectorised! {
         sources: Sources<T>,
         ranges: &[Range<usize>],
         setting: Setting,
-        room: [&[T]; 3],
+        own: [&[T]; 3],
         sums: [&mut [T]; 3],
         left: [&mut [T]; 3],
     ) = add_in
@@ -71,23 +71,23 @@ unsafe fn add_in<V: Elementary>(
     sources: Sources<V::Item>,
     ranges: &[Range<usize>],
     setting: Setting,
-    room: [&[V::Item]; 3],
+    own: [&[V::Item]; 3],
     mut sums: [&mut [V::Item]; 3],
     mut left: [&mut [V::Item]; 3],
 ) {
     let mut first = 0;
     let most = if V::REGISTERS >= 32 { 3 } else { 1 };
-    while first < room[0].len() {
-        let vectors = (room[0].len() - first).div_ceil(V::LANES).min(most);
-        let room = room.map(|column| &column[first..]);
+    while first < own[0].len() {
+        let vectors = (own[0].len() - first).div_ceil(V::LANES).min(most);
+        let own = own.map(|column| &column[first..]);
         let sums = sums.each_mut().map(|column| &mut column[first..]);
         let left = left.each_mut().map(|column| &mut column[..]);
         // SAFETY: as for this function.
         unsafe {
             match vectors {
-                3 => block::<V, 3>(sources, ranges, setting, room, sums, left),
-                2 => block::<V, 2>(sources, ranges, setting, room, sums, left),
-                _ => block::<V, 1>(sources, ranges, setting, room, sums, left),
+                3 => block::<V, 3>(sources, ranges, setting, own, sums, left),
+                2 => block::<V, 2>(sources, ranges, setting, own, sums, left),
+                _ => block::<V, 1>(sources, ranges, setting, own, sums, left),
             }
         }
         first += vectors * V::LANES;
@@ -100,7 +100,7 @@ unsafe fn block<V: Elementary, const N: usize>(
     sources: Sources<V::Item>,
     ranges: &[Range<usize>],
     setting: Setting,
-    room: [&[V::Item]; 3],
+    own: [&[V::Item]; 3],
     [first, second, potential]: [&mut [V::Item]; 3],
     mut left: [&mut [V::Item]; 3],
 ) {
@@ -109,7 +109,7 @@ unsafe fn block<V: Elementary, const N: usize>(
         let zero = V::splat(V::Item::default());
         let (mut at, mut sum) = ([[zero; 3]; N], [[zero; 3]; N]);
         for k in 0..N {
-            for (at, column) in at[k].iter_mut().zip(room) {
+            for (at, column) in at[k].iter_mut().zip(own) {
                 *at = V::load(&column[k * V::LANES..]);
             }
         }

@@ -1,16 +1,17 @@
 //! The stages on the CPU. Each box is worked on by one thread in one order, so that results do not depend on the number of
 //! threads.
 
+pub use super::wide::far_beyond;
+
 use super::mesh::{Points, first};
 use super::mutual::{Left, add_mutual, columns, is_later};
 use super::near::{Sources, add_near};
-use super::points::{Place, Room, Setting, from_local, from_multipole, to_local, to_multipole};
+use super::points::{Block, Place, Setting, from_local, from_multipole, to_local, to_multipole};
 use super::shift::{self, Ratios, Shift, m2l, shift};
 use super::single::{Single, near_single};
 use super::state::stride;
-use super::{Kernel, Plan, State, wide};
+use super::{Kernel, Plan, State};
 use crate::arith::vector::{Isa, Vectors};
-use crate::arith::wide::{Wide, WideValues};
 use crate::parallel::prelude::*;
 use crate::stages::{Coefficients, Expansions, Stage, Work};
 use std::ops::Range;
@@ -33,7 +34,7 @@ pub(super) fn run(stage: Stage, state: &mut State) -> Work {
 const BOXES: usize = 16;
 
 /// Some finest boxes and the sums at their targets.
-struct Part<'a> {
+struct BoxSums<'a> {
     boxes: Range<usize>,
     /// The first target of these boxes.
     offset: usize,
@@ -42,7 +43,7 @@ struct Part<'a> {
 }
 
 /// Cuts the sums into those of a few boxes each.
-fn parts<'a>(targets: &Points, sums: &'a mut super::Sums) -> Vec<Part<'a>> {
+fn parts<'a>(targets: &Points, sums: &'a mut super::Sums) -> Vec<BoxSums<'a>> {
     let boxes = targets.start.len() - 1;
     let [a, b] = &mut sums.vector;
     let mut rest = [&mut a[..], &mut b[..], &mut sums.potential[..]];
@@ -55,12 +56,12 @@ fn parts<'a>(targets: &Points, sums: &'a mut super::Sums) -> Vec<Part<'a>> {
             let count = rest.len().min(behind - offset);
             (*column, *rest) = std::mem::take(rest).split_at_mut(count);
         }
-        parts.push(Part { boxes: begin..end, offset, columns });
+        parts.push(BoxSums { boxes: begin..end, offset, columns });
     }
     parts
 }
 
-impl Part<'_> {
+impl BoxSums<'_> {
     /// Adds the sums that stand at some places of the columns that an earlier box has left.
     fn add_left(&mut self, range: Range<usize>, left: &[f64], places: Range<usize>) {
         let points = left.len() / 3;
@@ -71,8 +72,8 @@ impl Part<'_> {
     }
 
     /// Adds the sums of a block of points, its vector times a factor, to the targets in `range`.
-    fn add(&mut self, range: Range<usize>, room: &Room, factor: f64) {
-        for (k, (column, sums)) in self.columns.iter_mut().zip(&room.sums).enumerate() {
+    fn add(&mut self, range: Range<usize>, block: &Block, factor: f64) {
+        for (k, (column, sums)) in self.columns.iter_mut().zip(&block.sums).enumerate() {
             let factor = if k < 2 { factor } else { 1.0 };
             if !column.is_empty() {
                 let column = &mut column[range.start - self.offset..range.end - self.offset];
@@ -91,7 +92,7 @@ struct Far<'a> {
 /// The scratch memory of a thread.
 #[derive(Default)]
 struct Scratch {
-    room: Room,
+    block: Block,
     /// An expansion.
     row: Vec<f64>,
 }
@@ -126,24 +127,24 @@ impl Far<'_> {
     }
 
     /// Brings the sources of a finest box to a block of points, relative to a box, with their strengths for P2M (`sign` -1) or P2L (1).
-    fn carry(&self, finest: usize, place: &Place, sign: f64, room: &mut Room) {
+    fn carry(&self, finest: usize, place: &Place, sign: f64, block: &mut Block) {
         let (sources, q) = (&self.plan.mesh.sources, self.strengths);
         let range = sources.range(finest);
-        room.place(&sources.x[range.clone()], &sources.y[range.clone()], place);
+        block.place(&sources.x[range.clone()], &sources.y[range.clone()], place);
         let factor = if self.plan.options.kernel == Kernel::Harmonic { sign / place.unit } else { 1.0 };
         let im = if q.im.is_empty() { &[][..] } else { &q.im[range.clone()] };
-        room.carry(&q.re[range], im, factor);
+        block.carry(&q.re[range], im, factor);
     }
 
     fn p2m<T: Vectors>(&self, c: &mut Coefficients<T>) {
         let (stride, finest, isa) = (stride(self.plan.options.order), self.plan.mesh.finest(), Isa::best());
         let boxes = self.plan.lists.near.len();
         let rows = c.m[finest * stride..(finest + boxes) * stride].par_chunks_mut(stride).enumerate();
-        rows.for_each_init(Scratch::default, |Scratch { room, row }, (k, out)| {
+        rows.for_each_init(Scratch::default, |Scratch { block, row }, (k, out)| {
             row.clear();
             row.resize(stride, 0.0);
-            self.carry(k, &self.place(finest + k), -1.0, room);
-            to_multipole::<f64>(isa, [&room.x, &room.y, &room.re, &room.im], self.setting(), row);
+            self.carry(k, &self.place(finest + k), -1.0, block);
+            to_multipole::<f64>(isa, [&block.x, &block.y, &block.re, &block.im], self.setting(), row);
             out.iter_mut().zip(row).for_each(|(out, x)| *out = T::of(*x));
         });
     }
@@ -151,7 +152,7 @@ impl Far<'_> {
     fn p2l<T: Vectors>(&self, c: &mut Coefficients<T>) {
         let (stride, finest, isa) = (stride(self.plan.options.order), self.plan.mesh.finest(), Isa::best());
         let rows = c.l[finest * stride..].par_chunks_mut(stride).enumerate();
-        rows.for_each_init(Scratch::default, |Scratch { room, row }, (k, out)| {
+        rows.for_each_init(Scratch::default, |Scratch { block, row }, (k, out)| {
             let list = self.plan.lists.p2l.of(k);
             if list.is_empty() {
                 return;
@@ -160,9 +161,9 @@ impl Far<'_> {
             row.resize(stride, 0.0);
             let place = self.place(finest + k);
             for source in list {
-                self.carry(*source as usize, &place, 1.0, room);
-                let room = [&room.x[..], &room.y, &room.re, &room.im];
-                to_local::<f64>(isa, room, self.setting(), self.log_u(&place), row);
+                self.carry(*source as usize, &place, 1.0, block);
+                let block = [&block.x[..], &block.y, &block.re, &block.im];
+                to_local::<f64>(isa, block, self.setting(), self.log_u(&place), row);
             }
             out.iter_mut().zip(row).for_each(|(out, x)| *out += T::of(*x));
         });
@@ -171,16 +172,16 @@ impl Far<'_> {
     fn l2p<T: Vectors>(&self, c: &Coefficients<T>, sums: &mut super::Sums) {
         let (stride, finest, isa) = (stride(self.plan.options.order), self.plan.mesh.finest(), Isa::best());
         let targets = self.plan.mesh.targets();
-        parts(targets, sums).into_par_iter().for_each_init(Scratch::default, |Scratch { room, row }, mut part| {
+        parts(targets, sums).into_par_iter().for_each_init(Scratch::default, |Scratch { block, row }, mut part| {
             for k in part.boxes.clone() {
                 let (place, range) = (self.place(finest + k), targets.range(k));
                 row.clear();
                 row.extend(c.l[(finest + k) * stride..][..stride].iter().map(|x| x.f64()));
-                room.place(&targets.x[range.clone()], &targets.y[range.clone()], &place);
-                room.clear_sums();
-                let Room { x, y, sums, .. } = &mut *room;
+                block.place(&targets.x[range.clone()], &targets.y[range.clone()], &place);
+                block.clear_sums();
+                let Block { x, y, sums, .. } = &mut *block;
                 from_local::<f64>(isa, row, self.setting(), [x, y], sums.each_mut().map(|s| &mut s[..]));
-                part.add(range, room, self.slope(&place));
+                part.add(range, block, self.slope(&place));
             }
         });
     }
@@ -193,7 +194,7 @@ impl Far<'_> {
     fn m2p<T: Vectors>(&self, c: &Coefficients<T>, sums: &mut super::Sums) {
         let (stride, finest, isa) = (stride(self.plan.options.order), self.plan.mesh.finest(), Isa::best());
         let targets = self.plan.mesh.targets();
-        parts(targets, sums).into_par_iter().for_each_init(Scratch::default, |Scratch { room, row }, mut part| {
+        parts(targets, sums).into_par_iter().for_each_init(Scratch::default, |Scratch { block, row }, mut part| {
             for k in part.boxes.clone() {
                 let range = targets.range(k);
                 for source in self.plan.lists.m2p.of(k) {
@@ -201,13 +202,13 @@ impl Far<'_> {
                     let place = self.place(source);
                     row.clear();
                     row.extend(c.m[source * stride..][..stride].iter().map(|x| x.f64()));
-                    room.place(&targets.x[range.clone()], &targets.y[range.clone()], &place);
-                    room.clear_sums();
+                    block.place(&targets.x[range.clone()], &targets.y[range.clone()], &place);
+                    block.clear_sums();
                     let log_u = self.log_u(&place);
-                    let Room { x, y, sums, .. } = &mut *room;
+                    let Block { x, y, sums, .. } = &mut *block;
                     let sums = sums.each_mut().map(|s| &mut s[..]);
                     from_multipole::<f64>(isa, row, self.setting(), log_u, [x, y], sums);
-                    part.add(range.clone(), room, self.slope(&place));
+                    part.add(range.clone(), block, self.slope(&place));
                 }
             }
         });
@@ -376,10 +377,10 @@ impl<'a> Near<'a> {
     }
 
     /// Adds the field of the sources in `ranges` to the sums of a block of points.
-    pub fn at(&self, [x, y]: [&[f64]; 2], ranges: &[Range<usize>], room: &mut Room) {
-        room.place(x, y, &Place { centre: [0.0; 2], unit: 1.0 });
-        room.clear_sums();
-        let Room { x, y, sums, .. } = &mut *room;
+    pub fn at(&self, [x, y]: [&[f64]; 2], ranges: &[Range<usize>], block: &mut Block) {
+        block.place(x, y, &Place { centre: [0.0; 2], unit: 1.0 });
+        block.clear_sums();
+        let Block { x, y, sums, .. } = &mut *block;
         let sums = sums.each_mut().map(|s| &mut s[..]);
         add_near::<f64>(self.isa, self.sources, ranges, self.setting, [x, y], sums);
     }
@@ -390,21 +391,21 @@ impl<'a> Near<'a> {
         [x, y]: [&[f64]; 2],
         place: &Place,
         ranges: &[Range<usize>],
-        (room, single): (&mut Room, &mut Single<f32>),
+        (block, single): (&mut Block, &mut Single<f32>),
     ) -> bool {
-        room.place(x, y, place);
-        room.clear_sums();
+        block.place(x, y, place);
+        block.clear_sums();
         let mut close = 0;
-        near_single::<f32>(self.isa, self.sources, ranges, place, room, single, &mut close);
+        near_single::<f32>(self.isa, self.sources, ranges, place, block, single, &mut close);
         // Targets that are sources, and what fills up the last vector, meet themselves.
-        close == if self.is_apart { 0 } else { room.x.len() as u64 }
+        close == if self.is_apart { 0 } else { block.x.len() as u64 }
     }
 }
 
 /// The scratch memory of a thread, for P2P.
 #[derive(Default)]
 struct NearScratch {
-    room: Room,
+    block: Block,
     ranges: Vec<Range<usize>>,
     single: Single<f32>,
 }
@@ -418,17 +419,17 @@ fn p2p(state: &mut State) {
         return mutual(plan, &near, &left, sums);
     }
     let far = Far { plan, strengths };
-    let of_part = |NearScratch { room, ranges, single }: &mut NearScratch, mut part: Part| {
+    let of_part = |NearScratch { block, ranges, single }: &mut NearScratch, mut part: BoxSums| {
         for k in part.boxes.clone() {
             near_ranges(plan, k, ranges);
             let range = targets.range(k);
             let columns = [&targets.x[range.clone()], &targets.y[range.clone()]];
             let place = far.place(plan.mesh.finest() + k);
-            if is_single && near.single(columns, &place, ranges, (room, single)) {
-                part.add(range, room, 1.0 / place.unit);
+            if is_single && near.single(columns, &place, ranges, (block, single)) {
+                part.add(range, block, 1.0 / place.unit);
             } else {
-                near.at(columns, ranges, room);
-                part.add(range, room, 1.0);
+                near.at(columns, ranges, block);
+                part.add(range, block, 1.0);
             }
         }
     };
@@ -449,19 +450,19 @@ fn mutual(plan: &Plan, near: &Near, left: &Left, sums: &mut super::Sums) {
     }
     some.into_par_iter().for_each_init(
         NearScratch::default,
-        |NearScratch { room, ranges, .. }, (mut part, mut own)| {
+        |NearScratch { block, ranges, .. }, (mut part, mut own)| {
             for k in part.boxes.clone() {
                 let (left, behind) = std::mem::take(&mut own).split_at_mut(3 * (start[k + 1] - start[k]));
                 own = behind;
                 let range = points.range(k);
                 ranges_of(plan, k, |b| b as usize == k && !is_wide(plan, k, b), ranges);
-                near.at([&points.x[range.clone()], &points.y[range.clone()]], ranges, room);
-                room.carry(&near.sources.re[range.clone()], &[], 1.0);
+                near.at([&points.x[range.clone()], &points.y[range.clone()]], ranges, block);
+                block.carry(&near.sources.re[range.clone()], &[], 1.0);
                 ranges_of(plan, k, |b| is_later(plan, k, b), ranges);
-                let Room { x, y, re, sums, .. } = &mut *room;
+                let Block { x, y, re, sums, .. } = &mut *block;
                 let sums = sums.each_mut().map(|s| &mut s[..]);
                 add_mutual::<f64>(near.isa, near.sources, ranges, near.setting, [x, y, re], sums, columns(left));
-                part.add(range, room, 1.0);
+                part.add(range, block, 1.0);
             }
         },
     );
@@ -476,29 +477,4 @@ fn mutual(plan: &Plan, near: &Near, left: &Left, sums: &mut super::Sums) {
             }
         }
     });
-}
-
-/// The contributions to targets in tiny boxes of the sources in such boxes: the terms of the columns of [`super::Sums`], in the user's
-/// units.
-pub fn far_beyond(plan: &Plan, strengths: &super::Scaled) -> Vec<(usize, WideValues)> {
-    let (mesh, lists) = (&plan.mesh, &plan.lists);
-    let Some(exact) = &mesh.exact else { return Vec::new() };
-    let of_target = |k: usize, t: usize| {
-        let at = mesh.targets().order[t] as usize;
-        let target = [exact.targets[0][at], exact.targets[1][at]];
-        let mut sum = [Wide::default(); 3];
-        for s in lists.near.of(k).iter().filter(|s| is_wide(plan, k, **s)) {
-            for j in mesh.sources.range(*s as usize) {
-                let place = mesh.sources.order[j] as usize;
-                let source = [exact.sources[0][place], exact.sources[1][place]];
-                let strength = [strengths.re[j], strengths.im.get(j).copied().unwrap_or(0.0)];
-                wide::act(plan.options.kernel, target, source, strength, &mut sum);
-            }
-        }
-        let mut values = WideValues::default();
-        values.iter_mut().zip(sum).for_each(|(value, sum)| *value = sum.scaled(strengths.exponent));
-        (t, values)
-    };
-    let targets = |k: usize| if mesh.boxes.is_tiny[k] { mesh.targets().range(k) } else { 0..0 };
-    (0..lists.near.len()).into_par_iter().flat_map_iter(|k| targets(k).map(move |t| of_target(k, t))).collect()
 }

@@ -23,7 +23,7 @@ pub struct Place {
 
 /// Columns of some points relative to a box, filled up with zeros.
 #[derive(Default)]
-pub struct Room {
+pub struct Block {
     pub x: Vec<f64>,
     pub y: Vec<f64>,
     pub re: Vec<f64>,
@@ -41,7 +41,7 @@ pub(super) struct Setting {
     pub log_unit: f64,
 }
 
-impl Room {
+impl Block {
     /// Takes points, in units of the box.
     pub fn place(&mut self, x: &[f64], y: &[f64], place: &Place) {
         let filled = x.len().next_multiple_of(FILL);
@@ -76,22 +76,22 @@ impl Room {
 
 vectorised! {
     /// Adds the multipole expansion of the points of a block. Strengths of `harmonic` are -Gamma / u.
-    pub(super) fn to_multipole<T>(room: [&[T]; 4], setting: Setting, out: &mut [T]) = to_multipole_in
+    pub(super) fn to_multipole<T>(block: [&[T]; 4], setting: Setting, out: &mut [T]) = to_multipole_in
 }
 
 vectorised! {
     /// Adds the local expansion of far points of a block. Strengths of `harmonic` are Gamma / u.
-    pub(super) fn to_local<T>(room: [&[T]; 4], setting: Setting, log_u: T, out: &mut [T]) = to_local_in
+    pub(super) fn to_local<T>(block: [&[T]; 4], setting: Setting, log_u: T, out: &mut [T]) = to_local_in
 }
 
 vectorised! {
     /// Adds the values of a local expansion at the points of a block; derivatives with respect to u z.
-    pub(super) fn from_local<T>(expansion: &[T], setting: Setting, room: [&[T]; 2], sums: [&mut [T]; 3]) = from_local_in
+    pub(super) fn from_local<T>(expansion: &[T], setting: Setting, block: [&[T]; 2], sums: [&mut [T]; 3]) = from_local_in
 }
 
 vectorised! {
     /// Adds the values of a multipole expansion at far points of a block.
-    pub(super) fn from_multipole<T>(expansion: &[T], setting: Setting, log_u: T, room: [&[T]; 2], sums: [&mut [T]; 3])
+    pub(super) fn from_multipole<T>(expansion: &[T], setting: Setting, log_u: T, block: [&[T]; 2], sums: [&mut [T]; 3])
         = from_multipole_in
 }
 

@@ -5,7 +5,7 @@
 //! targets with themselves alone, the box is for f64.
 
 use super::near::Sources;
-use super::points::{Place, Room};
+use super::points::{Block, Place};
 use crate::arith::lanes::Real;
 use crate::arith::vector::{Elementary, vectorised};
 use std::ops::Range;
@@ -39,7 +39,7 @@ vectorised! {
         sources: Sources<f64>,
         ranges: &[Range<usize>],
         place: &Place,
-        room: &mut Room,
+        block: &mut Block,
         single: &mut Single<T>,
         close: &mut u64,
     ) = near_in
@@ -50,7 +50,7 @@ unsafe fn near_in<V: Elementary>(
     sources: Sources<f64>,
     ranges: &[Range<usize>],
     place: &Place,
-    room: &mut Room,
+    block: &mut Block,
     single: &mut Single<V::Item>,
     close: &mut u64,
 ) {
@@ -66,11 +66,11 @@ unsafe fn near_in<V: Elementary>(
         s.im.extend(im.iter().map(|q| V::Item::of(*q)));
     }
     targets.clear();
-    split(&mut targets.x, &room.x, |x| x);
-    split(&mut targets.y, &room.y, |y| y);
+    split(&mut targets.x, &block.x, |x| x);
+    split(&mut targets.y, &block.y, |y| y);
     for column in sums.iter_mut() {
         column.clear();
-        column.resize(room.x.len(), V::Item::default());
+        column.resize(block.x.len(), V::Item::default());
     }
     let sums_of = sums.each_mut().map(|sums| &mut sums[..]);
     // SAFETY: as for this function.
@@ -80,7 +80,7 @@ unsafe fn near_in<V: Elementary>(
             false => blocks::<V, true>(s, targets, sums_of, close),
         }
     }
-    for (to, from) in room.sums.iter_mut().zip(sums) {
+    for (to, from) in block.sums.iter_mut().zip(sums) {
         to.iter_mut().zip(from).for_each(|(to, from)| *to = from.f64());
     }
 }

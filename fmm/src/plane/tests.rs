@@ -1,7 +1,7 @@
 //! Each shift against P2P on single points, with the vectors of each set of instructions.
 
 use super::near::{Sources, add_near};
-use super::points::{FILL, Place, Room, Setting, from_local, from_multipole, to_local, to_multipole};
+use super::points::{Block, FILL, Place, Setting, from_local, from_multipole, to_local, to_multipole};
 use super::shift::{LANES, Ratios, Shift, m2l, plain, shift};
 use super::{Kernel, MOST_ORDER};
 use crate::arith::vector::{Isa, Vectors};
@@ -45,24 +45,24 @@ impl Case {
         place.unit.ln() + self.setting.log_unit
     }
 
-    fn room(&self, point: [f64; 2], place: &Place, sign: f64) -> Room {
-        let mut room = Room::default();
-        room.place(&[point[0]], &[point[1]], place);
+    fn block(&self, point: [f64; 2], place: &Place, sign: f64) -> Block {
+        let mut block = Block::default();
+        block.place(&[point[0]], &[point[1]], place);
         let im: &[f64] = if self.is_log() { &[] } else { &STRENGTH[1..] };
-        room.carry(&STRENGTH[..1], im, if self.is_log() { 1.0 } else { sign / place.unit });
-        room.clear_sums();
-        room
+        block.carry(&STRENGTH[..1], im, if self.is_log() { 1.0 } else { sign / place.unit });
+        block.clear_sums();
+        block
     }
 
     fn p2m(&self, place: &Place) -> Vec<f64> {
-        let (room, mut row) = (self.room(SOURCE, place, -1.0), self.zeros());
-        to_multipole::<f64>(self.isa, [&room.x, &room.y, &room.re, &room.im], self.setting, &mut row);
+        let (block, mut row) = (self.block(SOURCE, place, -1.0), self.zeros());
+        to_multipole::<f64>(self.isa, [&block.x, &block.y, &block.re, &block.im], self.setting, &mut row);
         row
     }
 
     fn p2l(&self, place: &Place) -> Vec<f64> {
-        let (room, mut row) = (self.room(SOURCE, place, 1.0), self.zeros());
-        let columns = [&room.x[..], &room.y, &room.re, &room.im];
+        let (block, mut row) = (self.block(SOURCE, place, 1.0), self.zeros());
+        let columns = [&block.x[..], &block.y, &block.re, &block.im];
         to_local::<f64>(self.isa, columns, self.setting, self.log_u(place), &mut row);
         row
     }
@@ -111,8 +111,8 @@ impl Case {
 
     /// The value of an expansion at the target.
     fn value(&self, row: &[f64], place: &Place, is_local: bool) -> [f64; 3] {
-        let mut room = self.room(TARGET, place, 1.0);
-        let Room { x, y, sums, .. } = &mut room;
+        let mut block = self.block(TARGET, place, 1.0);
+        let Block { x, y, sums, .. } = &mut block;
         let columns = sums.each_mut().map(|s| &mut s[..]);
         match is_local {
             true => from_local::<f64>(self.isa, row, self.setting, [x, y], columns),

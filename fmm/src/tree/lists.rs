@@ -3,11 +3,12 @@
 //! Two cells of one level are near when their integer offset d has d.d < near2. A leaf and a smaller cell are near
 //! when any cell of the smaller size inside the leaf would be.
 
+pub use super::flat::Flat;
+
 use super::octants::Octants;
 use crate::parallel::prelude::*;
 use crate::tree::{Cell, Tree};
-use std::mem::MaybeUninit;
-use std::ops::{Index, Range};
+use std::ops::Range;
 
 /// Where P2P replaces M2P or P2L: up to so many particles it costs less.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -18,79 +19,6 @@ pub struct ListOptions {
     pub m2p_above: usize,
     /// Targets in a cell up to which P2P is cheaper than P2L to it.
     pub p2l_above: usize,
-}
-
-/// A list for each cell, one behind the other.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Flat<T> {
-    /// Where each list begins, and where the last one ends.
-    starts: Vec<usize>,
-    items: Vec<T>,
-}
-
-impl<T> Default for Flat<T> {
-    fn default() -> Flat<T> {
-        Flat { starts: vec![0], items: Vec::new() }
-    }
-}
-
-impl<T: Copy> Flat<T> {
-    /// Whether all lists are empty.
-    pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
-    /// All items, list by list.
-    pub fn items(&self) -> &[T] {
-        &self.items
-    }
-
-    /// The same, to be changed.
-    pub fn items_mut(&mut self) -> &mut [T] {
-        &mut self.items
-    }
-
-    /// Ends the list whose items were pushed last.
-    fn end(&mut self) {
-        self.starts.push(self.items.len());
-    }
-
-    /// Appends others one after the other.
-    fn append(&mut self, others: &[&Flat<T>])
-    where
-        T: Send + Sync,
-    {
-        let [items, starts] = [0, 1].map(|k| others.iter().map(|f| [f.items.len(), f.starts.len() - 1][k]).sum());
-        let mut end = self.items.len();
-        self.items.reserve(items);
-        self.starts.reserve(starts);
-        let mut rooms =
-            (&mut self.items.spare_capacity_mut()[..items], &mut self.starts.spare_capacity_mut()[..starts]);
-        let mut parts = Vec::with_capacity(others.len());
-        for other in others {
-            let items = rooms.0.split_off_mut(..other.items.len()).expect("there is room for all");
-            let starts = rooms.1.split_off_mut(..other.starts.len() - 1).expect("there is room for all");
-            parts.push((end, items, starts, other));
-            end += other.items.len();
-        }
-        parts.into_par_iter().for_each(|(before, items, starts, other)| {
-            items.iter_mut().zip(&other.items).for_each(|(to, item)| *to = MaybeUninit::new(*item));
-            starts.iter_mut().zip(&other.starts[1..]).for_each(|(to, end)| *to = MaybeUninit::new(before + end));
-        });
-        // SAFETY: the parts are all of the capacity, and every place was written.
-        unsafe {
-            self.items.set_len(end);
-            self.starts.set_len(self.starts.len() + starts);
-        }
-    }
-}
-
-impl<T> Index<usize> for Flat<T> {
-    type Output = [T];
-
-    fn index(&self, cell: usize) -> &[T] {
-        &self.items[self.starts[cell]..self.starts[cell + 1]]
-    }
 }
 
 /// Sorted particles of an image.
@@ -226,8 +154,8 @@ pub fn build(tree: &Tree, options: &ListOptions) -> Lists {
             range.clone().step_by(TASK).map(|first| first..(first + TASK).min(range.end)).collect();
         let one = |cells: &Range<usize>| {
             let mut part =
-                Part { tree, sources, options, octants: &octants, near: Near::default(), lists: Lists::default() };
-            let mut room = Room::default();
+                CellLists { tree, sources, options, octants: &octants, near: Near::default(), lists: Lists::default() };
+            let mut scratch = Scratch::default();
             for t in cells.clone() {
                 match level {
                     0 if tree.cells[t].count > 0 && tree.cells[t].targets > 0 => {
@@ -236,7 +164,7 @@ pub fn build(tree: &Tree, options: &ListOptions) -> Lists {
                     0 => {}
                     _ => part.inherit(t, &above, tree.cells[t].parent as usize - parents),
                 }
-                part.finish(t, &mut room);
+                part.finish(t, &mut scratch);
             }
             (part.near, part.lists)
         };
@@ -249,7 +177,7 @@ pub fn build(tree: &Tree, options: &ListOptions) -> Lists {
 }
 
 /// The lists of some cells that stand one behind the other.
-struct Part<'a> {
+struct CellLists<'a> {
     tree: &'a Tree,
     sources: &'a [Cell],
     options: &'a ListOptions,
@@ -260,13 +188,13 @@ struct Part<'a> {
 
 /// Scratch memory for the lists of one leaf.
 #[derive(Default)]
-struct Room {
+struct Scratch {
     direct: Vec<(u32, u32)>,
     images: Vec<Shifted>,
     open: Vec<u32>,
 }
 
-impl Room {
+impl Scratch {
     /// Takes all particles of a source as direct ones.
     fn direct(&mut self, source: &Cell) {
         let (shift, first, count) = (source.shift(), source.first, source.count);
@@ -277,7 +205,7 @@ impl Room {
     }
 }
 
-impl Part<'_> {
+impl CellLists<'_> {
     /// Adds what `t` gets from the near cells of its parent, the place of which on its level is given, and the leaves that
     /// act on it by P2L. Cells without sources act on nothing, and nothing acts on cells without targets.
     fn inherit(&mut self, t: usize, above: &Near, parent: usize) {
@@ -323,7 +251,7 @@ impl Part<'_> {
     }
 
     /// Adds the lists that end at `t`, given what is near it.
-    fn finish(&mut self, t: usize, room: &mut Room) {
+    fn finish(&mut self, t: usize, scratch: &mut Scratch) {
         let Near { same, coarse, direct } = &mut self.near;
         [&mut *same, coarse, direct].into_iter().for_each(Flat::end);
         let k = same.starts.len() - 2;
@@ -338,40 +266,40 @@ impl Part<'_> {
             };
             v.items.extend(same.iter().filter(split));
         } else if target.targets > 0 {
-            room.direct.clear();
-            room.images.clear();
-            coarse.iter().chain(direct).for_each(|s| room.direct(&sources[*s as usize]));
-            room.open.clear();
-            room.open.extend_from_slice(same);
+            scratch.direct.clear();
+            scratch.images.clear();
+            coarse.iter().chain(direct).for_each(|s| scratch.direct(&sources[*s as usize]));
+            scratch.open.clear();
+            scratch.open.extend_from_slice(same);
             let first_w = w.items.len();
-            while let Some(s) = room.open.pop() {
+            while let Some(s) = scratch.open.pop() {
                 let source = &sources[s as usize];
                 if reaches(target, source, near2) {
                     if source.is_leaf() {
-                        room.direct(source);
+                        scratch.direct(source);
                     } else {
                         let first = tree.first_acting_child(s);
                         let has_sources = |c: &u32| sources[*c as usize].count > 0;
-                        room.open.extend((first..first + source.children).filter(has_sources));
+                        scratch.open.extend((first..first + source.children).filter(has_sources));
                     }
                 } else if source.count as usize > self.options.m2p_above {
                     w.items.push(s);
                 } else {
-                    room.direct(source);
+                    scratch.direct(source);
                 }
             }
             w.items[first_w..].sort_unstable();
-            room.direct.sort_unstable();
+            scratch.direct.sort_unstable();
             let first_u = u.items.len();
-            for next in &room.direct {
+            for next in &scratch.direct {
                 match u.items[first_u..].last_mut() {
                     Some(last) if last.0 + last.1 == next.0 => last.1 += next.1,
                     _ => u.items.push(*next),
                 }
             }
-            room.images.sort_unstable();
+            scratch.images.sort_unstable();
             let first_image = u_images.items.len();
-            for next in &room.images {
+            for next in &scratch.images {
                 match u_images.items[first_image..].last_mut() {
                     Some(last) if last.shift == next.shift && last.first + last.count == next.first => {
                         last.count += next.count;

@@ -168,14 +168,14 @@ fn room<T>(column: &mut Vec<T>, count: usize) -> &mut [MaybeUninit<T>] {
     &mut column.spare_capacity_mut()[..count]
 }
 
-type Room<'a, T> = &'a mut [MaybeUninit<T>];
+type Unwritten<'a, T> = &'a mut [MaybeUninit<T>];
 
 fastest! {
-    fn place(map: &BoxMap, scaled: Columns, unit: [Room<f64>; 3], grid: Room<[i32; 3]>) = place_body
+    fn place(map: &BoxMap, scaled: Columns, unit: [Unwritten<f64>; 3], grid: Unwritten<[i32; 3]>) = place_body
 }
 
 #[inline(always)]
-fn place_body<const FMA: bool>(map: &BoxMap, scaled: Columns, unit: [Room<f64>; 3], grid: Room<[i32; 3]>) {
+fn place_body<const FMA: bool>(map: &BoxMap, scaled: Columns, unit: [Unwritten<f64>; 3], grid: Unwritten<[i32; 3]>) {
     grid.fill(MaybeUninit::new([0; 3]));
     for (axis, (unit, scaled)) in unit.into_iter().zip(scaled).enumerate() {
         for (unit, scaled) in unit.iter_mut().zip(scaled) {

@@ -11,7 +11,7 @@ use crate::octree::offload::{Apart, Records, Replaced, WRONG_P2P, grid_pattern, 
 use close::{Close, Grid};
 use fmm::parallel::prelude::*;
 use fmm::plane::native::{Near, far_beyond, near_ranges};
-use fmm::plane::points::Room;
+use fmm::plane::points::Block;
 use fmm::plane::{Plan, State};
 use fmm::stages::{Executor, FmmError, Progress, Stage, Work};
 use fmm::tree::boxmap::BoxMap;
@@ -182,12 +182,12 @@ impl Units<'_> {
 fn compute(state: &State, again: &[bool], sums: &mut [[f64; 3]]) -> u64 {
     let (plan, targets) = (state.plan, state.plan.mesh.targets());
     let near = Near::new(plan, state.charges);
-    let of_box = |(room, ranges): &mut (Room, Vec<Range<usize>>), k: usize| {
+    let of_box = |(block, ranges): &mut (Block, Vec<Range<usize>>), k: usize| {
         let some: Vec<usize> = targets.range(k).filter(|t| again[*t]).collect();
         near_ranges(plan, k, ranges);
         let column = |c: &[f64]| some.iter().map(|t| c[*t]).collect::<Vec<f64>>();
-        near.at([&column(&targets.x), &column(&targets.y)], ranges, room);
-        let at = |(place, t): (usize, usize)| (t, [0, 1, 2].map(|c| room.sums[c][place]));
+        near.at([&column(&targets.x), &column(&targets.y)], ranges, block);
+        let at = |(place, t): (usize, usize)| (t, [0, 1, 2].map(|c| block.sums[c][place]));
         some.into_iter().enumerate().map(at).collect::<Vec<_>>()
     };
     let boxes = (0..plan.lists.near.len()).into_par_iter();

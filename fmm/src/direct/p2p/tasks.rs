@@ -10,7 +10,7 @@ mod results;
 use super::mutual::{Back, Leaf, mutual_sums};
 use super::pieces::{Piece, add_back};
 use super::sources::{Acting, LANES, prefetch};
-use super::{Again, Force, Near, Out, Part, Rest, Scratch, Setting, is_f64};
+use super::{Again, Force, Near, Out, Rest, Scratch, Setting, TargetGroup, is_f64};
 use crate::arith::vector::{Isa, Vectors};
 use crate::parallel::prelude::*;
 use crate::tree::{Cell, MAX_LEVEL};
@@ -76,8 +76,8 @@ fn in_parts<T: Vectors>(near: &Near, pairs: &[u64], out: Vec<Out>, together: usi
 type Found<T> = (Own<T>, Halo<T>);
 
 fn sums<T: Vectors>(leaves: &Leaves, tasks: Vec<Range<usize>>) -> Vec<Found<T>> {
-    let one = |room: &mut Room<T>, task: Range<usize>| leaves.task(task, room);
-    tasks.into_par_iter().map_init(Room::default, one).collect()
+    let one = |room: &mut ThreadScratch<T>, task: Range<usize>| leaves.task(task, room);
+    tasks.into_par_iter().map_init(ThreadScratch::default, one).collect()
 }
 
 /// Stretches of leaves of one task.
@@ -166,7 +166,7 @@ struct Split {
 
 /// Scratch memory of one thread.
 #[derive(Default)]
-struct Room<T> {
+struct ThreadScratch<T> {
     scratch: Scratch<T>,
     back: Back<T>,
     carried: Vec<T>,
@@ -235,7 +235,7 @@ impl<'a> Leaves<'a> {
     }
 
     /// The sums of a task.
-    fn task<T: Vectors>(&self, leaves: Range<usize>, room: &mut Room<T>) -> (Own<T>, Halo<T>) {
+    fn task<T: Vectors>(&self, leaves: Range<usize>, room: &mut ThreadScratch<T>) -> (Own<T>, Halo<T>) {
         let targets = self.targets(&leaves);
         let Split { alone, mutual, ends } = &mut room.split;
         [&mut *alone, mutual].into_iter().for_each(Vec::clear);
@@ -291,9 +291,9 @@ impl<'a> Leaves<'a> {
     }
 
     /// Adds the sums of a leaf and what it gives to others.
-    fn leaf<T: Vectors>(&self, place: usize, room: &mut Room<T>, own: &mut Own<T>, halo: &mut Halo<T>) {
+    fn leaf<T: Vectors>(&self, place: usize, room: &mut ThreadScratch<T>, own: &mut Own<T>, halo: &mut Halo<T>) {
         let (near, leaf) = (self.near, self.near.tree.leaves[place] as usize);
-        let Room { scratch, back, carried, everyone, split, pieces } = room;
+        let ThreadScratch { scratch, back, carried, everyone, split, pieces } = room;
         let setting = near.setting::<T>(leaf, &self.sets);
         if setting.held.is_empty() {
             return;
@@ -310,7 +310,7 @@ impl<'a> Leaves<'a> {
         everyone.clear();
         everyone.extend(self.cell(place).sources());
         let targets = &everyone[..];
-        let part = Part { leaf, targets, sets: &setting.held };
+        let part = TargetGroup { leaf, targets, sets: &setting.held };
         near.gather(&part, &setting, &Acting { direct, mutual }, scratch);
         // What the next leaf gathers comes while this one is summed.
         if let Some(next) = split.ends.get(k + 1) {
@@ -391,7 +391,7 @@ impl<'a> Leaves<'a> {
             everyone.clear();
             everyone.extend(self.cell(place).sources());
             let targets = &everyone[..];
-            let part = Part { leaf, targets, sets };
+            let part = TargetGroup { leaf, targets, sets };
             let setting = near.setting::<T>(leaf, sets);
             let rest = match setting.held.is_empty() {
                 true => Rest { targets: Vec::new(), summed: setting.held, others: setting.others, pairs: 0 },

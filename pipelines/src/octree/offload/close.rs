@@ -86,7 +86,7 @@ enum Kernel {
 }
 
 /// The scratch memory of an evaluation; one a thread.
-enum Room {
+enum Scratch {
     Bits(emulator::Scratch, emulator::Sources),
     Real(Box<real::Scratch>),
 }
@@ -112,17 +112,17 @@ impl Replaced<'_> {
             false => Kernel::Real(Box::new(RealKernel::new(self.graph))),
         };
         let room = || match &kernel {
-            Kernel::Bits(emulator) => Room::Bits(emulator.scratch(), emulator.sources(most)),
-            Kernel::Real(kernel) => Room::Real(Box::new(kernel.scratch())),
+            Kernel::Bits(emulator) => Scratch::Bits(emulator.scratch(), emulator.sources(most)),
+            Kernel::Real(kernel) => Scratch::Real(Box::new(kernel.scratch())),
         };
-        let one = |room: &mut Room, apart: &&Apart| {
+        let one = |room: &mut Scratch, apart: &&Apart| {
             let both = [&apart.close[..], &apart.coincident[..]].concat();
             self.rest_of(&kernel, room, apart.target, &both)
         };
         targets.par_iter().map_init(room, one).collect()
     }
 
-    fn rest_of(&self, kernel: &Kernel, room: &mut Room, k: usize, close: &[usize]) -> Option<Vec<f64>> {
+    fn rest_of(&self, kernel: &Kernel, room: &mut Scratch, k: usize, close: &[usize]) -> Option<Vec<f64>> {
         let (given, flags) = self.given(kernel, room, k, close);
         // What left its format is known only to a multiple of its range.
         if flags.intersects(Flags::WRAP) {
@@ -143,19 +143,19 @@ impl Replaced<'_> {
 
     /// The patterns of what a kernel gave for a target from some sources.
     #[allow(clippy::single_range_in_vec_init, reason = "a list of one stretch")]
-    fn given(&self, kernel: &Kernel, room: &mut Room, k: usize, close: &[usize]) -> (Vec<u64>, Flags) {
+    fn given(&self, kernel: &Kernel, room: &mut Scratch, k: usize, close: &[usize]) -> (Vec<u64>, Flags) {
         let Records { targets, sources } = self.records;
         let target = targets.record(k);
         let records: Vec<u64> = close.iter().flat_map(|j| sources.record(*j)).copied().collect();
         match (kernel, room) {
-            (Kernel::Bits(emulator), Room::Bits(scratch, sources)) => {
+            (Kernel::Bits(emulator), Scratch::Bits(scratch, sources)) => {
                 emulator.load(sources, 0, &records);
                 let mut sums = [emulator.start()];
                 let all = Segment { first: 0, count: close.len() as u32 };
                 emulator.accumulate(scratch, &mut sums, target, sources, &[all]);
                 sums[0].finish()
             }
-            (Kernel::Real(kernel), Room::Real(scratch)) => {
+            (Kernel::Real(kernel), Scratch::Real(scratch)) => {
                 let sources = RealSources::new(sources.elements, &records);
                 let gathered = kernel.gather(&sources, &[0..close.len()]);
                 let pairs = Pairs { i: target, params: self.params, sources: &sources };
