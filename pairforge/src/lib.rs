@@ -2,7 +2,7 @@
 //!
 //! Two things can be asked for. The first is a sum over all pairs, for as many particles as there are: the potential and gradient of 1/r,
 //! or of a kernel of one's own, to a wanted error, by the Fast Multipole Method. [`fmm`] does that on the cores of this machine, on
-//! GPUs, or with P2P and M2L on pipelines:
+//! GPUs, or with P2P and M2L on pipelines, and [`plane`] in two dimensions:
 //!
 //! ```
 //! use pairforge::fmm::{Options, Plan};
@@ -55,6 +55,7 @@ pub mod fmm;
 pub mod kernel;
 #[cfg(feature = "kernels")]
 pub mod manifest;
+pub mod plane;
 pub mod random;
 
 pub use error::Error;

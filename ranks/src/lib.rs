@@ -9,6 +9,25 @@
 //!
 //! The algorithm is written once over [`comm::Comm`]. Ranks are threads of one process ([`threads`]) or processes of MPI
 //! ([`mpi`]).
+//!
+//! ```
+//! use fmm::data::random::{Charge, Distribution, generate};
+//! use fmm::octree::{FmmOptions, Precision, tune::cost::Costs};
+//! use ranks::{prepare::Slice, solve, threads};
+//!
+//! let particles = generate(400, Distribution::Uniform, Charge::Random, 1);
+//! let (options, costs) = (FmmOptions::default(), Costs::default());
+//! // Each of two ranks has half of the particles, and gets the results of that half.
+//! let halves = threads::run(2, |comm| {
+//!     let own = comm.rank() * 200..comm.rank() * 200 + 200;
+//!     let geometry = particles.columns().map(|column| &column[own.clone()]).into();
+//!     let sets = vec![particles.q[own].into()];
+//!     let p2p = Precision::F64;
+//!     let slice = Slice { geometry, sets, hessian: false, options: &options, costs: &costs, kernel: None, p2p };
+//!     Ok(solve::solve(comm, &slice, &mut [])?.fields.remove(0))
+//! });
+//! assert!(halves.into_iter().all(|half| half.is_ok_and(|field| field.potential.len() == 200)));
+//! ```
 
 pub mod budget;
 pub mod bytes;

@@ -69,6 +69,13 @@ impl Options {
     }
 }
 
+/// Real strengths.
+impl<'a> From<&'a [f64]> for Strengths<'a> {
+    fn from(re: &'a [f64]) -> Strengths<'a> {
+        Strengths { re, im: None }
+    }
+}
+
 /// Says what is wrong with points.
 pub fn check_positions(geometry: Geometry) -> Result<(), FmmError> {
     let wrong = |what: String| Err(FmmError::Range(what));

@@ -1,5 +1,7 @@
 //! The library as programs call it.
 
+mod two_dimensions;
+
 use pairforge::Error;
 use pairforge::fmm::{Cancel, Options, Plan, Sources};
 use pairforge::kernel::{self, Backend, Engine, Records};

@@ -1,0 +1,97 @@
+//! The Fast Multipole Method in two dimensions, on the CPU, GPUs and pipelines.
+//!
+//! Sums are those of `Gamma_j / (z_j - z_i)` with complex strengths (point vortices, [`Kernel::Harmonic`]), or of `q_j log |z_i - z_j|` with
+//! its gradient ([`Kernel::Log`]). A [`Plan`] is made of points and options, and serves many sets of strengths:
+//!
+//! ```
+//! use pairforge::plane::{Kernel, Options, Plan};
+//!
+//! let (x, y) = ([0.1, 0.7, 0.4], [0.2, 0.9, 0.5]);
+//! let plan = Plan::new([&x, &y], &Options::default().kernel(Kernel::Log).tolerance(1e-8))?;
+//! let field = plan.run([1.0, -2.0, 0.5][..].into())?;
+//! let [gx, gy] = &field.vector;
+//! assert!(field.potential.len() == 3 && gx.len() == 3 && gy.len() == 3);
+//! # Ok::<(), pairforge::Error>(())
+//! ```
+//!
+//! Results are in the order of the input and in the user's units, whatever these are. The method is that of Goude & Engblom (2012): a
+//! pyramid of boxes that are split at medians, so that clustered points take no longer than uniform ones.
+
+mod options;
+mod solver;
+
+pub use fmm::plane::error::Errors;
+pub use fmm::plane::stats::Stats;
+pub use fmm::plane::{Field, Geometry, Kernel, Solution, Strengths};
+pub use options::Options;
+pub use solver::{ERRORS, Solved, Solver};
+
+use crate::Error;
+use fmm::parallel::on_a_thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A solver, opened once: its kernel, backend or GPU, and with a tolerance the order that was found for it. Clones share it.
+#[derive(Clone)]
+pub struct Fmm(Arc<Mutex<Solver>>);
+
+/// An FMM for points at fixed positions, which are the caller's: columns of x and y.
+pub struct Plan<'a> {
+    geometry: Geometry<'a>,
+    fmm: Fmm,
+    /// Made by the first run, where the CPU has a plan.
+    kept: Mutex<Option<Arc<fmm::plane::Plan>>>,
+}
+
+/// Locks a mutex, even if another thread has panicked with it: its content is replaced as a whole, and stays of use.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Fmm {
+    /// Checks the options, binds the kernel that they name, and opens its device.
+    pub fn new(options: &Options) -> Result<Fmm, Error> {
+        Ok(Fmm(Arc::new(Mutex::new(Solver::new(options.clone())?))))
+    }
+
+    /// A plan for points that are sources and targets, `[&x, &y]`, or for a [`Geometry`] with targets of its own.
+    pub fn plan<'a>(&self, positions: impl Into<Geometry<'a>>) -> Plan<'a> {
+        Plan { geometry: positions.into(), fmm: self.clone(), kept: Mutex::new(None) }
+    }
+}
+
+impl<'a> Plan<'a> {
+    /// For points that are sources and targets, `[&x, &y]`, or for a [`Geometry`] with targets of its own.
+    pub fn new(positions: impl Into<Geometry<'a>>, options: &Options) -> Result<Plan<'a>, Error> {
+        Ok(Fmm::new(options)?.plan(positions))
+    }
+
+    /// The field at every target for strengths of the sources, in their order.
+    ///
+    /// With a [tolerance](Options::tolerance) the first run finds order, precision and points a box for its strengths; later ones keep
+    /// these.
+    pub fn run(&self, strengths: Strengths) -> Result<Field, Error> {
+        let mut found = self.run_all(&[strengths])?;
+        Ok(found.solutions.remove(0).field)
+    }
+
+    /// The fields of several sets of strengths, with the report of the run.
+    pub fn run_all(&self, sets: &[Strengths]) -> Result<Solved, Error> {
+        on_a_thread(|| self.run_with(sets, &mut |_, _, _| {}))
+    }
+
+    /// The same; `progress` is given the name of a stage, and how much of how many steps of it is done, or zeros.
+    pub fn run_with(
+        &self,
+        sets: &[Strengths],
+        progress: &mut dyn FnMut(&'static str, usize, usize),
+    ) -> Result<Solved, Error> {
+        let mut solver = locked(&self.fmm.0);
+        let mut kept = locked(&self.kept);
+        if let Some(plan) = &*kept {
+            return solver.again(plan.clone(), sets, progress);
+        }
+        let solved = solver.solve(self.geometry, sets, progress)?;
+        *kept = solved.plan.clone();
+        Ok(solved)
+    }
+}

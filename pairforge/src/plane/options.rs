@@ -1,0 +1,134 @@
+//! The options of an FMM in two dimensions.
+
+#[cfg(feature = "kernels")]
+use crate::backends::{BackendOptions, FMM_DEFAULT};
+#[cfg(feature = "kernels")]
+use crate::kernel;
+use fmm::octree::Precision;
+use fmm::plane::{self, Kernel, tune};
+
+/// Options of an FMM in two dimensions. Whatever is not asked for is chosen: by the tolerance where there is one, else as the paper has it.
+///
+/// Lengths are in the units of the positions.
+#[derive(Clone)]
+pub struct Options {
+    pub(super) kernel: Kernel,
+    #[cfg(feature = "kernels")]
+    pub(super) backend: String,
+    #[cfg(feature = "kernels")]
+    pub(super) engine: BackendOptions,
+    #[cfg(feature = "kernels")]
+    pub(super) p2p: Option<kernel::Kernel>,
+    pub(super) tolerance: Option<f64>,
+    pub(super) order: Option<usize>,
+    pub(super) theta: f64,
+    pub(super) leaf: Option<usize>,
+    pub(super) precision: Option<Precision>,
+    pub(super) samples: Option<usize>,
+    pub(super) seed: u64,
+}
+
+/// The order without one that is given and without a tolerance: the paper's.
+const ORDER: usize = 17;
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            kernel: Kernel::default(),
+            #[cfg(feature = "kernels")]
+            backend: FMM_DEFAULT.name.into(),
+            #[cfg(feature = "kernels")]
+            engine: BackendOptions::default(),
+            #[cfg(feature = "kernels")]
+            p2p: None,
+            tolerance: None,
+            order: None,
+            theta: 0.5,
+            leaf: None,
+            precision: None,
+            samples: None,
+            seed: 1,
+        }
+    }
+}
+
+#[cfg(feature = "kernels")]
+impl Options {
+    /// Backend by its name: `cpu`, `cuda`, `emulator`, `cycle`, or `board:PORT`.
+    pub fn backend(mut self, name: impl Into<String>) -> Options {
+        self.backend = name.into();
+        self
+    }
+
+    /// The engine of pipelines, on backends that have one.
+    pub fn engine(mut self, engine: BackendOptions) -> Options {
+        self.engine = engine;
+        self
+    }
+
+    /// Kernel of P2P in place of native code, with the values of its parameters. It has to compute what [`Options::kernel`] names.
+    pub fn p2p(mut self, kernel: kernel::Kernel) -> Options {
+        self.p2p = Some(kernel);
+        self
+    }
+}
+
+impl Options {
+    /// The interaction of two points.
+    pub fn kernel(mut self, kernel: Kernel) -> Options {
+        self.kernel = kernel;
+        self
+    }
+
+    /// Relative L2 error that the sums (of the logarithm: the gradient) may have, of every set of strengths: order, precision and points a
+    /// box are found for it.
+    pub fn tolerance(mut self, error: f64) -> Options {
+        self.tolerance = Some(error);
+        self
+    }
+
+    /// Terms of the expansions, 1 to [`fmm::plane::MOST_ORDER`].
+    pub fn order(mut self, order: usize) -> Options {
+        self.order = Some(order);
+        self
+    }
+
+    /// Boxes of radii R >= r at a distance d are well separated where R + theta r <= theta d; 0.05 to 0.95.
+    pub fn theta(mut self, theta: f64) -> Options {
+        self.theta = theta;
+        self
+    }
+
+    /// Wanted number of points in a finest box.
+    pub fn leaf(mut self, points: usize) -> Options {
+        self.leaf = Some(points);
+        self
+    }
+
+    /// Arithmetic of the expansions.
+    pub fn precision(mut self, precision: Precision) -> Options {
+        self.precision = Some(precision);
+        self
+    }
+
+    /// Random targets whose results are compared with direct sums.
+    pub fn samples(mut self, count: usize) -> Options {
+        self.samples = Some(count);
+        self
+    }
+
+    /// Seed of the random targets that errors are measured at.
+    pub fn seed(mut self, seed: u64) -> Options {
+        self.seed = seed;
+        self
+    }
+
+    /// Options of the method: what was asked for, and for the rest what is best.
+    pub fn of_method(&self) -> plane::Options {
+        let usual = self.tolerance.map_or(Precision::F64, tune::precision);
+        let (kernel, precision) = (self.kernel, self.precision.unwrap_or(usual));
+        let order = self.order.unwrap_or(ORDER);
+        let leaf = self.leaf.unwrap_or_else(|| tune::leaf(order, kernel, precision));
+        plane::Options { kernel, order, theta: self.theta, leaf, precision }
+    }
+}
