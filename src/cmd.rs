@@ -24,10 +24,10 @@ mod reference;
 mod run;
 mod synth;
 
-use crate::failure::Failure;
-use crate::files::Files;
 pub use fmm::{ErrorReporter, error_reporter};
 pub use help::dressed;
+use terminal::failure::Failure;
+use terminal::files::Files;
 
 /// A subcommand with its arguments.
 #[derive(clap::Subcommand)]

@@ -18,14 +18,14 @@ mod scaling;
 mod schedule;
 
 use super::count::within_u32;
-use crate::failure::Failure;
-use crate::files::{self, Files};
-use crate::launch::{self, Refusal};
-use crate::output::say;
 use ::fmm::shown::shown;
 use ::ranks::mpi as launched;
 use std::path::PathBuf;
 use std::time::Instant;
+use terminal::failure::Failure;
+use terminal::files::{self, Files};
+use terminal::launch::{self, Refusal};
+use terminal::say;
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -5,11 +5,6 @@ mod foreign;
 mod network;
 mod pty;
 
-use crate::declared;
-use crate::failure::Failure;
-use crate::files::{self, Files};
-use crate::output;
-use crate::output::say;
 use design::Design;
 use hdl::board::{BOARDS, Board, board};
 use pty::{Look, Pty};
@@ -21,6 +16,11 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use terminal::declared;
+use terminal::failure::Failure;
+use terminal::files::{self, Files};
+use terminal::output;
+use terminal::say;
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -6,11 +6,6 @@ mod table;
 
 use super::build::ClockArgs;
 use super::run::{held_columns, parameters};
-use crate::csv::{Column, Text};
-use crate::failure::Failure;
-use crate::files::{self, Files};
-use crate::progress::Progress;
-use crate::{input, output, source};
 use hdl::Flags;
 use pairforge::backends::{self, BACKENDS, BackendOptions, Entry, Needs};
 use pg2::graph::{Graph, PinClass};
@@ -22,6 +17,11 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use terminal::csv::{Column, Text};
+use terminal::failure::Failure;
+use terminal::files::{self, Files};
+use terminal::progress::Progress;
+use terminal::{input, output, source};
 
 /// The most points of one exploration: each is compiled and emulated.
 const MOST: usize = 1000;

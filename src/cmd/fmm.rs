@@ -12,9 +12,6 @@ mod same;
 mod table;
 
 use super::count::count;
-use crate::failure::Failure;
-use crate::progress::Stages;
-use crate::{output, source};
 use ::ranks::mpi;
 use clap::ValueEnum;
 use engine::EngineArgs;
@@ -30,6 +27,9 @@ use pairforge::kernel::Kernel;
 pub use ranks::{ErrorReporter, error_reporter};
 pub(in crate::cmd) use ranks::{agreed, failure_of, of_rank};
 use std::path::PathBuf;
+use terminal::failure::Failure;
+use terminal::progress::Stages;
+use terminal::{output, source};
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -9,9 +9,6 @@ use super::fmm::engine::EngineArgs;
 use super::fmm::files::save;
 use super::fmm::predict::PredictArgs;
 use super::fmm::{failure, param, samples, start_threads, threads, tolerance};
-use crate::failure::Failure;
-use crate::progress::{Stages, Steps};
-use crate::{output, source};
 use clap::ValueEnum;
 use fmm::data::plane::Points;
 use fmm::octree::Precision;
@@ -24,6 +21,9 @@ use pairforge::backends::{self, Needs};
 use pipelines::plane::bind::{P2p, shipped};
 use pipelines::plane::offload::Pipelines;
 use std::path::PathBuf;
+use terminal::failure::Failure;
+use terminal::progress::{Stages, Steps};
+use terminal::{output, source};
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -1,8 +1,6 @@
 //! The options that say every how many clocks a pipeline takes a pair.
 
 use super::lanes::each;
-use crate::failure::Failure;
-use crate::progress::Steps;
 use hdl::board::{DEVICES, Device, device};
 use hdl::circuit::target::Clock;
 use hdl::engine::{Config, MOST_II};
@@ -12,6 +10,8 @@ use pg2::graph::Graph;
 use pg2::report::area::{Area, engine, switch};
 use pg2::syntax::sources::Sources;
 use std::time::Instant;
+use terminal::failure::Failure;
+use terminal::progress::Steps;
 
 #[derive(clap::Args)]
 pub struct FoldArgs {
@@ -128,7 +128,7 @@ impl FitArgs {
         let pipelines: u32 = wanted.iter().map(|w| w.pipelines).sum();
         let clock =
             |w: &Wanted| Clock { blocks: Some(w.clock.blocks.unwrap_or(device.multipliers / pipelines)), ..w.clock };
-        let mut tries = Tries { steps: Steps::new(), started: Instant::now() };
+        let mut tries = Tries { steps: Steps::default(), started: Instant::now() };
         let mut at = |ii: u32| -> Result<(Vec<Built>, Area), Failure> {
             tries.at(ii);
             let mut area = Area::default();

@@ -1,8 +1,8 @@
 //! The options that say how many lanes an engine has, and how they are fed.
 
-use crate::failure::Failure;
 use hdl::board::Device;
 use hdl::engine::{usual, usual_groups};
+use terminal::failure::Failure;
 
 /// The number for kernel `k` of `count`: one number is for all of them, else there is one for each.
 pub fn each<T: Copy>(values: &[T], (k, count): (usize, usize), option: &str) -> Result<T, Failure> {

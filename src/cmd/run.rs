@@ -6,11 +6,6 @@ mod work;
 
 use super::folding::FoldArgs;
 use super::lanes::LaneArgs;
-use crate::csv::{self, Column};
-use crate::failure::Failure;
-use crate::files::{self, Files};
-use crate::progress::Progress;
-use crate::{output, source};
 use fmm::shown::shown;
 use pairforge::backends::{self, BACKENDS, BackendOptions};
 use pg2::graph::{Graph, PinClass};
@@ -20,6 +15,11 @@ use raised::Raised;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
+use terminal::csv::{self, Column};
+use terminal::failure::Failure;
+use terminal::files::{self, Files};
+use terminal::progress::Progress;
+use terminal::{output, source};
 use work::Work;
 
 #[derive(clap::Args)]

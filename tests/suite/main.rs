@@ -29,7 +29,6 @@ mod outputs;
 mod overwriting;
 mod own;
 mod packages;
-mod parts;
 mod predict;
 mod proofs;
 mod real;

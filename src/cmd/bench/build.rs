@@ -1,11 +1,11 @@
 //! Time to compile kernels to the Verilog of an engine.
 
 use super::{spread, timed};
-use crate::failure::Failure;
-use crate::output::say;
-use crate::source;
 use hdl::circuit::target::Clock;
 use hdl::engine::{Config, design};
+use terminal::failure::Failure;
+use terminal::say;
+use terminal::source;
 
 /// The paper's P2P, and M2L of orders 2, 4 and 8.
 pub fn run(repeat: u32) -> Result<(), Failure> {

@@ -3,9 +3,6 @@
 mod ranks;
 
 use super::{Args, spread};
-use crate::failure::Failure;
-use crate::output::{self, say};
-use crate::source;
 use ::ranks::mpi;
 use fmm::data::particles::Field;
 use fmm::data::random::{self, Charge, Distribution};
@@ -16,6 +13,9 @@ use fmm::octree::{FmmError, FmmOptions, Precision};
 use gpu::cuda::{compile, device};
 use gpu::octree::Gpu;
 use serde::Serialize;
+use terminal::failure::Failure;
+use terminal::source;
+use terminal::{output, say};
 
 /// A problem: particles, order, precision, targets compared with direct sums, and what the gradient's relative L2 error may be.
 struct Case {

@@ -2,9 +2,6 @@
 
 use super::{spread, timed};
 use crate::cmd::run::{columns, parameters};
-use crate::failure::Failure;
-use crate::output::say;
-use crate::source;
 use fmm::data::random::Random;
 use pairforge::backends::{self, BackendOptions};
 use pg2::graph::{Graph, PinClass};
@@ -12,6 +9,9 @@ use pipelines::cells::{self, CellLists, Reach};
 use pipelines::encode::encode;
 use pipelines::job::{Backend, BackendError, Job, Outcome, Table};
 use std::time::Instant;
+use terminal::failure::Failure;
+use terminal::say;
+use terminal::source;
 
 /// A kernel, its parameters and what its records hold besides coordinates; `reach` is in sides of the box.
 struct Case {

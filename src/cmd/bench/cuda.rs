@@ -8,8 +8,6 @@ mod picture;
 mod problem;
 
 use super::{Args, measured, spread};
-use crate::failure::Failure;
-use crate::output::{self, say};
 use gpu::cuda::device::{self, Device};
 use gpu::cuda::{CudaError, ceiling, compile};
 use measured::Measured;
@@ -18,6 +16,8 @@ use pipelines::job::BackendError;
 use pipelines::predict::roofline::{CARDS, Card, Kernel, Mode, Work, on_card};
 use problem::Problem;
 use serde::Serialize;
+use terminal::failure::Failure;
+use terminal::{output, say};
 
 /// All pairs of so many particles.
 const ALL: usize = 1 << 18;

@@ -1,9 +1,6 @@
 //! Figures of whole FMM runs: how full the engine is, and what each backend takes.
 
 use super::spread;
-use crate::failure::Failure;
-use crate::output::say;
-use crate::source;
 use fmm::data::particles::Particles;
 use fmm::data::random::{self, Charge, Distribution};
 use fmm::direct::error;
@@ -13,6 +10,9 @@ use fmm::octree::{FmmError, FmmOptions, Plan};
 use pairforge::backends::{self, BackendOptions};
 use pg2::graph::Graph;
 use pipelines::octree::offload::Pipelines;
+use terminal::failure::Failure;
+use terminal::say;
+use terminal::source;
 
 /// One FMM to be measured.
 pub struct Case {

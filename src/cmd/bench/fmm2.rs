@@ -11,8 +11,6 @@ mod points;
 mod table;
 
 use super::{Args, spread};
-use crate::failure::Failure;
-use crate::output::{self, say};
 use cases::{LEAF, ORDER, SIGMA};
 use fmm::plane::{Columns, Options, Strengths};
 use gpu::cuda::plane::{Run, STAGES, Sort};
@@ -21,6 +19,8 @@ use gpu::plane::{Answer, Gpu};
 use measure::failure;
 use points::{Points, Reference, Spread};
 use serde::Serialize;
+use terminal::failure::Failure;
+use terminal::{output, say};
 
 /// The paper's size, with 45 points a box on the finest level.
 const N: usize = LEAF << 16;

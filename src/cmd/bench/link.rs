@@ -1,9 +1,9 @@
 //! Words over the link: how often the driver sends a source.
 
 use super::fmm::Case;
-use crate::failure::Failure;
-use crate::output::say;
 use pairforge::backends::BackendOptions;
+use terminal::failure::Failure;
+use terminal::say;
 
 /// j records of P2P and M2L for each particle, by size of the j memory.
 pub fn run(_: u32) -> Result<(), Failure> {

@@ -4,15 +4,15 @@
 mod launch;
 
 use super::Args;
-use crate::chart::{self, Axis, Chart, Series, Style, Unit};
-use crate::failure::Failure;
-use crate::output::{self, say};
 use gpu::cuda::octree::MOST_ORDER;
 use gpu::cuda::{compile, device};
 use launch::{Launch, Run};
 use ranks::model::{Case, Model};
 use serde::Serialize;
 use std::fmt::Write;
+use terminal::chart::{self, Axis, Chart, Series, Style, Unit};
+use terminal::failure::Failure;
+use terminal::{output, say};
 
 /// Particles of a rank where `--n` gives none: few, so that the benchmark is quick.
 const PARTICLES: u32 = 1 << 14;

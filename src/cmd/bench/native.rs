@@ -2,14 +2,14 @@
 
 use super::fmm::wrong;
 use super::spread;
-use crate::failure::Failure;
-use crate::output::say;
 use fmm::data::particles::Particles;
 use fmm::data::random::{self, Charge, Distribution};
 use fmm::expansion::basis::Basis;
 use fmm::octree::stats::Seconds;
 use fmm::octree::tune::cost::{Costs, Shape};
 use fmm::octree::{FmmOptions, Plan, tune};
+use terminal::failure::Failure;
+use terminal::say;
 
 /// Uniform particles in the unit cube.
 const PARTICLES: usize = 1_000_000;

@@ -1,10 +1,10 @@
 //! The tables behind `pg_pow`: what the search chose, and how far the results are from the exact powers.
 
-use crate::failure::Failure;
-use crate::output::say;
 use hdl::Format;
 use hdl::op::table::pow::prepared;
 use std::time::Instant;
+use terminal::failure::Failure;
+use terminal::say;
 
 /// Common powers at the significands of the shipped kernels and of IEEE single.
 pub fn run(_: u32) -> Result<(), Failure> {

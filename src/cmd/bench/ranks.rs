@@ -3,9 +3,6 @@
 
 use super::Args;
 use super::fmm::wrong;
-use crate::chart::{self, Axis, Chart, Style};
-use crate::failure::Failure;
-use crate::output::{self, say};
 use fmm::data::problem::Geometry;
 use fmm::data::random::{Distribution, generate};
 use fmm::expansion::basis::Basis;
@@ -17,6 +14,9 @@ use ranks::simulate::{Simulated, SimulatedProblem};
 use ranks::solve::solve;
 use ranks::{RankError, threads};
 use std::fmt::Write;
+use terminal::chart::{self, Axis, Chart, Style};
+use terminal::failure::Failure;
+use terminal::{output, say};
 
 /// Particles for each of the most ranks unless others are asked for; the model is fitted to runs with these parts of all.
 const PARTICLES: usize = 256;

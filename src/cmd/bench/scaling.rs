@@ -3,14 +3,14 @@
 use super::fmm::wrong;
 use super::spread;
 use crate::cmd::fmm::BYTES_A_PARTICLE;
-use crate::failure::Failure;
-use crate::memory;
-use crate::output::say;
 use fmm::data::random::{self, Charge, Distribution};
 use fmm::expansion::basis::Basis;
 use fmm::octree::tune::cost::{Costs, Shape};
 use fmm::octree::{FmmOptions, Plan, Precision, tune};
 use std::time::Instant;
+use terminal::failure::Failure;
+use terminal::memory;
+use terminal::say;
 
 /// Numbers of particles: four to a factor of ten, and the last one.
 const SIZES: [usize; 14] = [

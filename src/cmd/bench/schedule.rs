@@ -1,12 +1,12 @@
 //! Depth and register bits of pipelines, as early as possible and the fewest, with the bound that proves them.
 
-use crate::failure::Failure;
-use crate::output::say;
-use crate::source;
 use hdl::circuit::target::Clock;
 use pg2::backend::build::{build, build_folded};
 use pg2::report::explain::explain;
 use std::time::Instant;
+use terminal::failure::Failure;
+use terminal::say;
+use terminal::source;
 
 /// Every shipped kernel, M2L of each order among them, at 150 MHz on the generic target.
 pub fn run(_: u32) -> Result<(), Failure> {

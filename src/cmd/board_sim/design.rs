@@ -1,10 +1,7 @@
 //! The design to simulate: the Verilog that `synth` or `build` has left in a folder.
 
 use super::foreign;
-use crate::failure::Failure;
-use crate::input;
 use crate::manifest::{Manifest, Several};
-use crate::output;
 use flow::FlowError;
 use flow::summary::Summary;
 use fmm::shown::shown;
@@ -17,6 +14,9 @@ use hdl::serial::{self, Identity};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
+use terminal::failure::Failure;
+use terminal::input;
+use terminal::output;
 
 /// A board's design as text, with the clock of a simulation.
 pub struct Design {

@@ -4,8 +4,8 @@
 //! and write any file, and Verilator takes orders from comments. Designs of this program have none of all this, so that it is simply
 //! refused.
 
-use crate::failure::Failure;
 use std::path::Path;
+use terminal::failure::Failure;
 
 /// System functions that compute and do nothing else.
 const FUNCTIONS: [&str; 4] = ["$signed", "$unsigned", "$clog2", "$bits"];

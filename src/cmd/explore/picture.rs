@@ -2,9 +2,9 @@
 
 use super::Axis;
 use super::point::Point;
-use crate::chart::axis::Scale;
-use crate::chart::{escaped, opened};
 use std::fmt::Write;
+use terminal::chart::axis::Scale;
+use terminal::chart::{escaped, opened};
 
 /// Sides of a panel and what lies around it, in pixels.
 const PANEL: (f64, f64) = (320.0, 320.0);

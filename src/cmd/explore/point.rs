@@ -2,9 +2,6 @@
 
 use super::{Axis, Reference};
 use crate::cmd::run::{columns, parameters};
-use crate::csv::Text;
-use crate::failure::Failure;
-use crate::source;
 use hdl::circuit::target::Clock;
 use hdl::{Flags, Format};
 use pairforge::backends::{BackendOptions, Entry};
@@ -12,6 +9,9 @@ use pg2::graph::{Graph, PinClass};
 use pg2::vary::variant;
 use pipelines::job::{Job, Run, SourceRange, Table};
 use serde::Serialize;
+use terminal::csv::Text;
+use terminal::failure::Failure;
+use terminal::source;
 
 /// The inputs that all points share.
 pub struct Data<'a> {

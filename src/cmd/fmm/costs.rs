@@ -1,14 +1,14 @@
 //! `fmm --tune` measures what the stages cost on this machine and keeps it; later runs choose their leaf size by it.
 
 use super::failure;
-use crate::failure::{Failure, safe};
-use crate::output;
-use crate::progress::Progress;
 use fmm::octree::tune::cost;
 use pairforge::fmm::costs::{self, Kept, Known};
 use pairforge::fmm::{Basis, Precision};
 use ranks::RankError;
 use ranks::comm::{Comm, broadcast};
+use terminal::failure::{Failure, safe};
+use terminal::output;
+use terminal::progress::Progress;
 
 /// Tells of measured costs that are not used.
 pub fn warn(known: &Known) {

@@ -3,9 +3,6 @@
 use super::ranks::table as ranks_table;
 use super::same::{self, Content};
 use super::{Args, BYTES_A_PARTICLE, NATIVE, roofline, table};
-use crate::failure::Failure;
-use crate::files::{self, Files, Format};
-use crate::{input, memory, output, source};
 use fmm::data::input::{Input, SOURCES, columns_of, csv_head, csv_rows, to_csv};
 use fmm::data::particles::{Field, Particles};
 use fmm::data::random::{Charge, Distribution};
@@ -18,6 +15,9 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use terminal::failure::Failure;
+use terminal::files::{self, Files, Format};
+use terminal::{input, memory, output, source};
 
 impl Args {
     pub fn files(&self) -> Files {

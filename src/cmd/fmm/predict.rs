@@ -9,9 +9,6 @@ use super::engine::EngineArgs;
 use super::files::{self, particles};
 use super::{Args, LEAF, failure, options_of_kernels};
 use crate::cmd::lanes::{Share, each};
-use crate::failure::Failure;
-use crate::files::Files;
-use crate::{output, source};
 use fmm::data::input::Input;
 use fmm::octree::stats::{Pairs, PerKernel, Seconds, Stats};
 use fmm::octree::{FmmError, Plan};
@@ -30,6 +27,9 @@ use pipelines::predict::{self, LinkUse, Setup};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use terminal::failure::Failure;
+use terminal::files::Files;
+use terminal::{output, source};
 
 #[derive(clap::Args)]
 pub struct PredictArgs {

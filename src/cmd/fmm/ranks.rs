@@ -2,9 +2,6 @@
 
 use super::same::Content;
 use super::{Args, Chosen, costs, expected_pairs, failure, files, predict, same};
-use crate::failure::Failure;
-use crate::output;
-use crate::progress::Stages;
 use fmm::data::input::Input;
 use fmm::data::particles::Field;
 use fmm::data::problem::{Geometry, Sources};
@@ -32,6 +29,9 @@ use ranks::{RankError, threads};
 use ranks::{budget, gpus};
 use std::ops::Range;
 use std::path::PathBuf;
+use terminal::failure::Failure;
+use terminal::output;
+use terminal::progress::Stages;
 
 /// How ranks are connected.
 pub enum World {

@@ -3,7 +3,6 @@
 //! Where all ranks have one file of one machine, nothing is read for this. Else ranks that share a file read a part of it each.
 
 use super::ranks::{agreed, failure_of};
-use crate::failure::Failure;
 use fmm::data::input::Input;
 use fmm::data::problem::Geometry;
 use fmm::shown;
@@ -13,6 +12,7 @@ use ranks::comm::{Comm, gather_u64};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use terminal::failure::Failure;
 
 /// Input that a rank was given.
 pub enum Content {

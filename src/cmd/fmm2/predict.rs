@@ -4,7 +4,6 @@ use super::super::fmm::failure;
 use super::super::fmm::files::save;
 use super::super::fmm::predict::{Asked, Machine, Ran, Wanted, fill};
 use super::{Args, files, sets};
-use crate::failure::Failure;
 use fmm::octree::FmmError;
 use fmm::plane::stats::Stats;
 use fmm::plane::{Geometry, Options, Plan, Solution, Strengths};
@@ -12,6 +11,7 @@ use pairforge::fmm::kernels::Kernels;
 use pg2::graph::Graph;
 use pipelines::plane::offload::Pipelines;
 use std::sync::PoisonError;
+use terminal::failure::Failure;
 
 /// Predicts the leaf size that was asked for and those around the best.
 pub fn run(args: &Args, name: &str, options: &Options, p2p: Graph) -> Result<(), Failure> {

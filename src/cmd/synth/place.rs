@@ -2,7 +2,6 @@
 
 use super::Args;
 use crate::cmd::lanes::{Share, each};
-use crate::failure::Failure;
 use flow::{Goal, Tools};
 use hdl::board::pll::Source;
 use hdl::board::{BOARDS, Board, DEVICES, gigabit, top};
@@ -13,6 +12,7 @@ use hdl::rtl::netlist::{Module, Netlist};
 use hdl::serial::{self, Identity};
 use pg2::backend::build::Built;
 use std::net::Ipv4Addr;
+use terminal::failure::Failure;
 
 pub(super) fn goal(args: &Args) -> Result<Goal, Failure> {
     let unknown = |kind: &str, name: &str, known: Vec<&str>| {

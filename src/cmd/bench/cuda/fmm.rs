@@ -2,9 +2,6 @@
 
 use super::{Bench, FMM, LEAF, p2p, sorted};
 use crate::cmd::bench::fmm::wrong;
-use crate::failure::Failure;
-use crate::output::say;
-use crate::source;
 use fmm::data::particles::Particles;
 use fmm::data::random::{self, Charge, Distribution};
 use fmm::direct::error;
@@ -18,6 +15,9 @@ use gpu::cuda::device;
 use gpu::octree::Gpu;
 use serde::Serialize;
 use std::time::Instant;
+use terminal::failure::Failure;
+use terminal::say;
+use terminal::source;
 
 /// Numbers of particles.
 const SIZES: [usize; 10] = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, FMM];

@@ -3,9 +3,9 @@
 use super::cases::{LEAF, LEAVES};
 use super::measured::{Measured, Row, Side, What};
 use super::{paper, table};
-use crate::chart::{Across, Axis, BESIDE, Bars, Chart, Rule, Series, Style, Unit};
 use fmm::plane::mesh;
 use gpu::cuda::plane::STAGES;
+use terminal::chart::{Across, Axis, BESIDE, Bars, Chart, Rule, Series, Style, Unit};
 
 /// A figure's name, its SVG and its numbers.
 pub struct Figure {

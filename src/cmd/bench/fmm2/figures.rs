@@ -3,16 +3,17 @@
 use super::measure::{Device, failure, measure};
 use super::measured::Measured;
 use super::{draw, paper, table};
-use crate::chart::Unit;
-use crate::chart::axis::label;
 use crate::cmd::bench::Args;
 use crate::cmd::count::within_u32;
-use crate::failure::Failure;
-use crate::files::Files;
-use crate::output::{Tree, say};
 use gpu::cuda::{compile, device};
 use gpu::plane::Gpu;
 use std::path::{Path, PathBuf};
+use terminal::chart::Unit;
+use terminal::chart::axis::label;
+use terminal::failure::Failure;
+use terminal::files::Files;
+use terminal::output::Tree;
+use terminal::say;
 
 #[derive(clap::Args)]
 pub struct FigureArgs {

@@ -3,12 +3,12 @@
 use super::cases::{Cases, ORDER};
 use super::measured::{Case, Row, Side, What, rounded};
 use super::points::{Points, Reference, Spread};
-use crate::failure::Failure;
-use crate::progress::Progress;
 use fmm::octree::{FmmError, tune};
 use fmm::plane::{Columns, Field, Options, Plan, Strengths, mesh};
 use gpu::cuda::plane::STAGES;
 use gpu::plane::Gpu;
+use terminal::failure::Failure;
+use terminal::progress::Progress;
 
 /// The relative L2 error that is let through from the paper's order on, below it, and of direct sums.
 const BOUNDS: [f64; 3] = [1e-5, 1.0, 1e-10];

@@ -1,10 +1,10 @@
 //! The data of the figures: runs on each device, as a file keeps them.
 
 use super::points::Spread;
-use crate::failure::Failure;
 use gpu::cuda::plane::STAGES;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use terminal::failure::Failure;
 
 /// The figure or table that a run is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -133,7 +133,7 @@ impl Measured {
     }
 
     fn from_file(path: &Path) -> Result<Measured, Failure> {
-        let text = crate::input::text(path, "; name a figures.json of `bench fmm2 --figures`")?;
+        let text = terminal::input::text(path, "; name a figures.json of `bench fmm2 --figures`")?;
         let wrong = |why: String| {
             Failure::file(path, format!("holds no runs that `bench fmm2 --figures` wrote as figures.json: {why}"))
         };

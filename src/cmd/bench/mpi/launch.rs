@@ -1,11 +1,11 @@
 //! Runs of this program on ranks, as threads of one process or as processes that a launcher of MPI starts.
 
 use super::{Row, Table};
-use crate::failure::Failure;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
+use terminal::failure::Failure;
 
 /// Targets that results are compared at.
 const CHECK: usize = 500;

@@ -1,8 +1,6 @@
 //! The bitstream of a folder that `synth` has written: its engines, its clock and its link.
 
 use super::{Machine, Wanted, hashed};
-use crate::failure::Failure;
-use crate::{input, output, source};
 use flow::summary::Summary;
 use fmm::octree::FmmOptions;
 use fmm::shown::shown;
@@ -14,6 +12,8 @@ use pg2::kernels;
 use pipelines::octree::offload;
 use pipelines::predict::Setup;
 use std::path::{Path, PathBuf};
+use terminal::failure::Failure;
+use terminal::{input, output, source};
 
 /// The summary of `synth` for a bitstream, with the clock that it runs at and the file.
 struct Made {

@@ -2,7 +2,6 @@
 
 use crate::cmd::folding::{self, NETWORK, over, sum};
 use crate::cmd::lanes::Share;
-use crate::progress::Steps;
 use hdl::board::Board;
 use hdl::circuit::target::Clock;
 use hdl::engine::{Config, usual_groups};
@@ -12,6 +11,7 @@ use pg2::graph::Graph;
 use pg2::report::area::{Area, lane};
 use rayon::prelude::*;
 use std::time::Instant;
+use terminal::progress::Steps;
 
 /// Intervals of M2L that are looked at.
 const INTERVALS: [u32; 25] =
@@ -67,7 +67,7 @@ pub fn fill(board: &Board, clock: Clock, kernels: &Kernels, around: &Around, wor
     // Clocks, tables, and the engines.
     let mut found: Vec<(u64, u64, Filled)> = Vec::new();
     let mut fastest = u64::MAX / 2;
-    let (mut steps, started) = (Steps::new(), Instant::now());
+    let (mut steps, started) = (Steps::default(), Instant::now());
     let graph = kernels.m2l.as_ref()?;
     // Folding takes seconds: each thread folds one at a time.
     let longest_first: Vec<u32> = INTERVALS.into_iter().rev().collect();

@@ -5,8 +5,6 @@ use super::super::ranks::{agreed, failure_of, of_rank, same_input, slice};
 use super::super::{Args, costs, failure, files, options_of_kernels, same};
 use super::fill::Work;
 use super::{Asked, Machine, Ran, Report, Wanted, asked, kernels};
-use crate::failure::Failure;
-use crate::output;
 use fmm::data::input::Input;
 use fmm::octree::stats::Stats;
 use fmm::octree::{FmmOptions, Plan};
@@ -29,6 +27,8 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::PoisonError;
 use std::time::Instant;
+use terminal::failure::Failure;
+use terminal::output;
 
 /// On ranks that are threads of this process, which share its cores.
 pub fn on_threads(args: &Args, name: &str, ranks: usize) -> Result<(), Failure> {

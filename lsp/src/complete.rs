@@ -1,7 +1,7 @@
 //! Completion: classes where a declaration wants one, otherwise what a statement or an expression may hold.
 
-use super::document::{Document, MOST};
-use super::hover::{self, CLASSES, markdown};
+use crate::document::{Document, MOST};
+use crate::hover::{self, CLASSES, markdown};
 use lsp_types::{CompletionItem, CompletionItemKind, Documentation};
 use pg2::syntax::functions::FUNCTIONS;
 use pg2::syntax::names::Kind;

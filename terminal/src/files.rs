@@ -10,7 +10,7 @@ pub use ending::{CSV, Format, HTML, JSON, KERNEL, Kind, PLAIN, SVG, TABLE, WAVE,
 use fmm::shown;
 use std::path::{Path, PathBuf};
 
-/// The files of a command. Every command declares them, and [`crate::cmd::dispatch`] checks them before it runs one.
+/// The files of a command. Every command declares them, and they are checked before it begins.
 #[derive(Default)]
 pub struct Files {
     named: Vec<Named>,

@@ -1,8 +1,8 @@
 //! An open document, and what the compiler makes of it.
 
-use super::analysis::Analysis;
-use super::text::Text;
-use super::uri::path_of;
+use crate::analysis::Analysis;
+use crate::text::Text;
+use crate::uri::path_of;
 use lsp_types::{Location, Position, Range, TextDocumentContentChangeEvent, Uri};
 use pg2::diag::Span;
 use pg2::syntax::names::Names;

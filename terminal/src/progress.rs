@@ -87,13 +87,10 @@ impl Stages {
 }
 
 /// Steps of unknown length: which one is under way, and for how long.
+#[derive(Default)]
 pub struct Steps(Option<Progress>);
 
 impl Steps {
-    pub fn new() -> Steps {
-        Steps(None)
-    }
-
     /// Shows how long `what` takes while `work` does it, which tells nothing of it.
     pub fn during<R>(what: &str, work: impl FnOnce() -> R) -> R {
         let _shown = Progress::new(what, 0);

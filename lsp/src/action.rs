@@ -1,8 +1,8 @@
 //! Code actions: the remedies that are definite, as edits that an editor makes.
 
-use super::analysis::{Analysis, analysis, diagnostic, shown_at};
-use super::document::Document;
-use super::hover::first_line;
+use crate::analysis::{Analysis, analysis, diagnostic, shown_at};
+use crate::document::Document;
+use crate::hover::first_line;
 use lsp_types::{CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, TextEdit, WorkspaceEdit};
 use pg2::diag::{Diagnostic, effective};
 use std::collections::HashMap;

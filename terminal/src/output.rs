@@ -273,7 +273,7 @@ pub fn tell(text: &str) {
 }
 
 /// Prints a line on standard output, as `println!` does, but gives a failure where it cannot be written.
+#[macro_export]
 macro_rules! say {
     ($($words:tt)*) => { $crate::output::print(&(format!($($words)*) + "\n")) };
 }
-pub(crate) use say;

@@ -1,5 +1,6 @@
 //! Why a command ended early, and its exit status.
 
+use flow::FlowError;
 use fmm::shown;
 use hdl::rtl::netlist::Unsound;
 use pipelines::job::BackendError;
@@ -89,6 +90,17 @@ impl From<SimError> for Failure {
         match e {
             SimError::Unsupported(text) => Failure::Input(text),
             e => Failure::Tool(e.to_string()),
+        }
+    }
+}
+
+impl From<FlowError> for Failure {
+    fn from(e: FlowError) -> Failure {
+        match e {
+            FlowError::TooLarge { .. } | FlowError::Unsupported(_) | FlowError::Io { .. } => {
+                Failure::Input(e.to_string())
+            }
+            _ => Failure::Tool(e.to_string()),
         }
     }
 }

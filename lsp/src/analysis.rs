@@ -1,8 +1,7 @@
 //! The compiler's analysis of a document.
 
-use super::document::{Document, MOST};
-use super::uri::uri_of;
-use crate::include;
+use crate::document::{Document, MOST};
+use crate::uri::uri_of;
 use hdl::circuit::target::Clock;
 use hdl::{Bounds, Format};
 use lsp_types::{DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location, NumberOrString};
@@ -12,6 +11,7 @@ use pg2::syntax::lex::{TokenKind, lex};
 use pg2::syntax::names::{Definition, names};
 use pg2::syntax::sources::{Loaded, Sources};
 use std::path::Path;
+use terminal::include;
 
 /// Kernels of more operators are not built for the sake of a hover.
 const MOST_BUILT: usize = 3000;

@@ -38,3 +38,20 @@ fn hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Printable;
+
+    #[test]
+    fn places_of_a_source_are_found_in_what_is_shown() {
+        let source = "\u{feff}a = \u{1b}b;\r\nc\u{202e}d = 1;\r";
+        let shown = Printable::new(source);
+        assert_eq!(shown.text, "\u{feff}a = \\u{1b}b;\r\nc\\u{202e}d = 1;\\r");
+        for name in ["a", "b", "c", "d"] {
+            let at = shown.at(source.find(name).unwrap());
+            assert!(shown.text[at..].starts_with(name), "{name}");
+        }
+        assert_eq!(shown.at(source.len()), shown.text.len());
+    }
+}

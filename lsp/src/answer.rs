@@ -1,10 +1,10 @@
 //! Requests about one document: one line each in [`ANSWERS`].
 
-use super::action::actions;
-use super::analysis::analysis;
-use super::complete::complete;
-use super::document::{Document, MOST};
-use super::hover::hover;
+use crate::action::actions;
+use crate::analysis::analysis;
+use crate::complete::complete;
+use crate::document::{Document, MOST};
+use crate::hover::hover;
 use lsp_types::request::{
     CodeActionRequest, Completion, DocumentHighlightRequest, DocumentSymbolRequest, Formatting, GotoDefinition,
     HoverRequest, References, Request,

@@ -1,7 +1,7 @@
 //! Hover: what stands at a position, with format, cycle and range where they are known.
 
-use super::analysis::{PipelineValue, analysis};
-use super::document::Document;
+use crate::analysis::{PipelineValue, analysis};
+use crate::document::Document;
 use hdl::{Bounds, Format};
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
 use pg2::diag::Span;

@@ -69,3 +69,42 @@ fn line_starts(text: &str) -> Vec<usize> {
     let ends = |k: &usize| bytes[*k] == b'\n' || bytes[*k] == b'\r' && bytes.get(k + 1) != Some(&b'\n');
     std::iter::once(0).chain((0..bytes.len()).filter(ends).map(|k| k + 1)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_utf16_units() {
+        let text = "a\té𝄞x\r\nb\rc\n\u{feff}d";
+        let t = Text::new(text.into());
+        for (offset, line, character) in
+            [(0, 0, 0), (2, 0, 2), (4, 0, 3), (8, 0, 5), (11, 1, 0), (13, 2, 0), (18, 3, 1)]
+        {
+            let position = Position::new(line, character);
+            assert_eq!((t.position(offset), t.offset(position)), (position, offset), "{offset}");
+        }
+        // Beyond a line, beyond the text, and within a pair of units.
+        assert_eq!(t.offset(Position::new(0, 99)), 9);
+        assert_eq!(t.offset(Position::new(99, 0)), text.len());
+        assert_eq!(t.offset(Position::new(0, 4)), 8);
+        // A range that is the wrong way round.
+        let ends = [Position::new(1, 0), Position::new(0, 2)];
+        let span = t.offsets(Range::new(ends[0], ends[1]));
+        assert_eq!((span.start, span.end, t.range(span)), (2, 11, Range::new(ends[1], ends[0])));
+    }
+
+    #[test]
+    fn changes_are_applied_in_turn() {
+        let mut t = Text::new("int8 a ipin;\n".into());
+        let whole = |text: &str| TextDocumentContentChangeEvent { range: None, range_length: None, text: text.into() };
+        let edit = |line, from, to, text| {
+            let range = Some(Range::new(Position::new(line, from), Position::new(line, to)));
+            TextDocumentContentChangeEvent { range, ..whole(text) }
+        };
+        t.change(&[edit(0, 5, 6, "größe"), edit(1, 0, 0, "b")]);
+        assert_eq!(*t, "int8 größe ipin;\nb");
+        t.change(&[whole("new")]);
+        assert_eq!(*t, "new");
+    }
+}

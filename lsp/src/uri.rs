@@ -29,3 +29,15 @@ fn percent_decoded(text: &str) -> Option<String> {
     }
     String::from_utf8(out).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_have_uris() {
+        let (path, uri) = (Path::new("/k é.pg2"), "file:///k%20%C3%A9.pg2");
+        assert_eq!((uri_of(path), path_of(uri)), (uri.into(), Some(PathBuf::from(path))));
+        assert_eq!((path_of("untitled:x"), path_of("file:///%zz")), (None, None));
+    }
+}
