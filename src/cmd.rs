@@ -5,7 +5,6 @@ mod bench;
 mod board_sim;
 mod build;
 mod check;
-mod count;
 mod deploy;
 mod explain;
 mod explore;

@@ -3,7 +3,7 @@
 mod own;
 pub mod several;
 
-use super::folding::{FitArgs, Wanted};
+use super::folding::FitArgs;
 use super::lanes::{LaneArgs, each};
 use crate::manifest::{self, Manifest};
 use fmm::shown::shown;
@@ -13,6 +13,7 @@ use hdl::engine::{Config, design, usual};
 use hdl::export::Text;
 use hdl::rtl::names::is_plain;
 use hdl::serial::kernel_hash;
+use pairforge::kernel::fit::Wanted;
 use pg2::backend::build::Built;
 use pg2::graph::Graph;
 use sim::testbench::{Engine, Place};

@@ -4,8 +4,9 @@
 mod roofline;
 
 use super::build::ClockArgs;
-use super::folding::{FitArgs, Wanted};
+use super::folding::FitArgs;
 use hdl::engine::Config;
+use pairforge::kernel::fit::Wanted;
 use pg2::backend::build::Built;
 use pg2::diag::codes;
 use pg2::graph::Graph;

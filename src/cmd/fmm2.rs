@@ -4,11 +4,10 @@ mod files;
 mod predict;
 mod table;
 
-use super::count::count;
 use super::fmm::engine::EngineArgs;
 use super::fmm::files::save;
 use super::fmm::predict::PredictArgs;
-use super::fmm::{failure, param, samples, start_threads, threads, tolerance};
+use super::fmm::{param, samples, tolerance};
 use clap::ValueEnum;
 use fmm::data::plane::Points;
 use fmm::octree::Precision;
@@ -21,7 +20,9 @@ use pairforge::backends::{self, Needs};
 use pipelines::plane::bind::{P2p, shipped};
 use pipelines::plane::offload::Pipelines;
 use std::path::PathBuf;
+use terminal::count::{count, threads};
 use terminal::failure::Failure;
+use terminal::program::start_threads;
 use terminal::progress::{Stages, Steps};
 use terminal::{output, source};
 
@@ -143,9 +144,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
         args.engine.check(entry, args.report.is_some())?;
     }
     let options = options(&args);
-    options.check().map_err(failure)?;
+    options.check()?;
     let p2p = source::load(args.p2p.as_deref().unwrap_or(shipped(options.kernel)))?.1;
-    let bound = P2p::bind(&p2p, options.kernel, &args.params).map_err(|e| failure(e.into()))?;
+    let bound = P2p::bind(&p2p, options.kernel, &args.params).map_err(fmm::octree::FmmError::from)?;
     start_threads(args.threads)?;
     if let Some(board) = &args.predict.predict {
         return predict::run(&args, board, &options, p2p);
@@ -209,10 +210,10 @@ fn on_card(
     if args.tol.is_some() {
         return Err(Failure::Usage("--tol runs on the CPU; give --order for --backend cuda".into()));
     }
-    let mut gpu = Gpu::open().map_err(failure)?;
+    let mut gpu = Gpu::open()?;
     let mut answers = Vec::new();
     for set in sets {
-        match gpu.field(geometry, *set, options, true).map_err(failure)? {
+        match gpu.field(geometry, *set, options, true)? {
             Ok(answer) => answers.push(answer),
             Err(why) => {
                 output::tell(&format!("the GPU leaves this to the CPU: {why}\n"));
@@ -260,12 +261,12 @@ fn solve(
                 samples: args.check.unwrap_or(SAMPLES),
                 is_leaf_free: args.leaf.is_none(),
             };
-            let tuned = tune::within(wanted, &problem, options, executors, progress).map_err(failure)?;
+            let tuned = tune::within(wanted, &problem, options, executors, progress)?;
             (tuned.plan, tuned.solutions, Some(tuned.errors))
         }
         None => {
-            let plan = Plan::new(geometry, options).map_err(failure)?;
-            let run = |set: &Strengths| plan.run(set, executors, progress).map_err(failure);
+            let plan = Plan::new(geometry, options)?;
+            let run = |set: &Strengths| plan.run(set, executors, progress).map_err(Failure::from);
             let solutions = sets.iter().map(run).collect::<Result<Vec<_>, Failure>>()?;
             (plan, solutions, None)
         }

@@ -2,7 +2,7 @@
 
 use super::build::BlockArgs;
 use super::build::several::{Kernel, load};
-use super::folding::{FitArgs, Wanted, crowded};
+use super::folding::FitArgs;
 use super::lanes::{GroupArgs, each};
 use flow::summary::{Engine, Summary};
 use flow::{Goal, GroupSample, SynthesisJob, SynthesisOutcome, names, report};
@@ -10,6 +10,7 @@ use hdl::circuit::target::{Clock, target};
 use hdl::engine::switch::{self, MOST_ENGINES};
 use hdl::engine::{Config, Design, design};
 use hdl::rtl::netlist::Netlist;
+use pairforge::kernel::fit::{Wanted, crowded};
 use pg2::backend::build::Built;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};

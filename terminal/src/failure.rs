@@ -1,6 +1,7 @@
 //! Why a command ended early, and its exit status.
 
 use flow::FlowError;
+use fmm::octree::FmmError;
 use fmm::shown;
 use hdl::rtl::netlist::Unsound;
 use pipelines::job::BackendError;
@@ -73,6 +74,12 @@ impl From<pairforge::Error> for Failure {
             pairforge::Error::Tool(text) => Failure::Tool(text),
             e => Failure::Input(e.to_string()),
         }
+    }
+}
+
+impl From<FmmError> for Failure {
+    fn from(e: FmmError) -> Failure {
+        pairforge::Error::from(e).into()
     }
 }
 

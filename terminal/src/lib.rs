@@ -1,7 +1,9 @@
 //! What commands share and a library must not do: ending with a message and a status, reading and replacing the user's files, and
 //! printing.
 
+pub mod bench;
 pub mod chart;
+pub mod count;
 pub mod csv;
 pub mod declared;
 pub mod failure;

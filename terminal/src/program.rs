@@ -2,6 +2,7 @@
 
 use crate::failure::{self, Failure};
 use crate::{memory, output};
+use pairforge::ranks::mpi;
 use std::process::ExitCode;
 
 /// Prepares a process for a command, before it starts a thread.
@@ -53,4 +54,16 @@ pub fn with_negative_numbers(command: clap::Command) -> clap::Command {
         false => arg,
     };
     command.mut_args(takes).mut_subcommands(with_negative_numbers)
+}
+
+/// Starts so many threads. With 0 there are as many as the cores that a launcher of MPI gives each rank, or all.
+pub fn start_threads(threads: usize) -> Result<(), Failure> {
+    let is_told = threads > 0 || std::env::var_os("RAYON_NUM_THREADS").is_some();
+    let threads = if is_told { threads } else { mpi::cores().unwrap_or(0) };
+    if threads == 0 {
+        return Ok(());
+    }
+    // The only pool is the global one; it can be sized once, before its first use.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    pool.build_global().map_err(|e| Failure::Tool(format!("threads cannot be started: {e}")))
 }

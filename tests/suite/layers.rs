@@ -33,7 +33,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "terminal/src",
         &[
             "failure", "launch", "declared", "output", "memory", "input", "include", "source", "files", "csv",
-            "progress", "tables", "chart", "program",
+            "progress", "tables", "chart", "count", "program", "bench",
         ],
     ),
     ("src", &["manifest", "cmd"]),

@@ -14,7 +14,6 @@ mod ethernet;
 mod explore;
 mod fmm;
 mod fmm2;
-mod fmm2_figures;
 mod foreign;
 mod formatting;
 mod hostile_boards;

@@ -2,7 +2,7 @@
 
 mod ranks;
 
-use super::{Args, spread};
+use super::Args;
 use ::ranks::mpi;
 use fmm::data::particles::Field;
 use fmm::data::random::{self, Charge, Distribution};
@@ -13,6 +13,7 @@ use fmm::octree::{FmmError, FmmOptions, Precision};
 use gpu::cuda::{compile, device};
 use gpu::octree::Gpu;
 use serde::Serialize;
+use terminal::bench::spread;
 use terminal::failure::Failure;
 use terminal::source;
 use terminal::{output, say};

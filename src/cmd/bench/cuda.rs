@@ -7,7 +7,7 @@ mod p2p;
 mod picture;
 mod problem;
 
-use super::{Args, measured, spread};
+use super::{Args, measured};
 use gpu::cuda::device::{self, Device};
 use gpu::cuda::{CudaError, ceiling, compile};
 use measured::Measured;
@@ -16,6 +16,7 @@ use pipelines::job::BackendError;
 use pipelines::predict::roofline::{CARDS, Card, Kernel, Mode, Work, on_card};
 use problem::Problem;
 use serde::Serialize;
+use terminal::bench::spread;
 use terminal::failure::Failure;
 use terminal::{output, say};
 

@@ -1,11 +1,11 @@
 //! Speed of the bit-exact emulator.
 
-use super::{spread, timed};
 use hdl::engine::protocol::Segment;
 use pg2::graph::{Graph, PinClass};
 use rayon::prelude::*;
 use sim::emulator::{Emulator, Isa};
 use sim::stimuli::{self, Random};
+use terminal::bench::{spread, timed};
 use terminal::failure::Failure;
 use terminal::say;
 use terminal::source;

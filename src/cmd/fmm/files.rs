@@ -1,7 +1,6 @@
 //! The input and output files of an FMM.
 
 use super::ranks::table as ranks_table;
-use super::same::{self, Content};
 use super::{Args, BYTES_A_PARTICLE, NATIVE, roofline, table};
 use fmm::data::input::{Input, SOURCES, columns_of, csv_head, csv_rows, to_csv};
 use fmm::data::particles::{Field, Particles};
@@ -9,6 +8,7 @@ use fmm::data::random::{Charge, Distribution};
 use fmm::data::{self, npy, random};
 use fmm::octree::stats::Stats;
 use fmm::octree::{Coincident, MOST_PARTICLES};
+use pairforge::fmm::ranks::same::{self, Content};
 use ranks::comm::{Comm, Tag};
 use ranks::report::RanksReport;
 use std::fs::File;
