@@ -5,7 +5,6 @@ mod bench;
 mod board_sim;
 mod build;
 mod check;
-mod count;
 mod deploy;
 mod explain;
 mod explore;
@@ -24,10 +23,10 @@ mod reference;
 mod run;
 mod synth;
 
-use crate::failure::Failure;
-use crate::files::Files;
 pub use fmm::{ErrorReporter, error_reporter};
 pub use help::dressed;
+use terminal::failure::Failure;
+use terminal::files::Files;
 
 /// A subcommand with its arguments.
 #[derive(clap::Subcommand)]

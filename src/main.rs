@@ -1,26 +1,13 @@
 //! The `pairforge` command line: one file a subcommand, and the only place that prints.
 
-mod chart;
 mod cmd;
-mod csv;
-mod declared;
-mod failure;
-mod files;
-mod include;
-mod input;
-mod launch;
 mod manifest;
-mod memory;
-mod output;
-mod progress;
-mod source;
-mod tables;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 use cmd::ErrorReporter;
-use failure::Failure;
-use launch::Refusal;
 use std::process::ExitCode;
+use terminal::launch::{self, Refusal};
+use terminal::{memory, program, tables};
 
 /// Compiles pairwise functions into pipelined Verilog and runs the Fast Multipole Method with them.
 #[derive(Parser)]
@@ -30,48 +17,33 @@ struct Cli {
     command: cmd::Command,
 }
 
+/// The commands that run on ranks; the last one says itself which of its benchmarks do.
+const ON_RANKS: [&str; 2] = ["fmm", "bench"];
+
 #[global_allocator]
 static ALLOCATOR: memory::Allocator = memory::Allocator;
 
 fn main() -> ExitCode {
-    memory::keep_freed();
-    restore_signals();
-    #[cfg(unix)]
-    output::remove_when_interrupted();
-    match launch::refused(std::env::args_os().skip(1)) {
+    program::begin();
+    match launch::refused(std::env::args_os().skip(1), &ON_RANKS) {
         None => {}
-        Some(Refusal::Told(failure)) => return report(failure),
+        Some(Refusal::Told(failure)) => return program::end(Err(failure)),
         Some(Refusal::Silent) => return ExitCode::SUCCESS,
     }
     let cli = match parse() {
         Ok(cli) => cli,
-        Err(e) => {
-            // Help and version are no mistakes: clap sends them to stdout and gives 0.
-            let code = if e.use_stderr() { 2 } else { 0 };
-            let text = e.render().to_string();
-            if e.use_stderr() {
-                match cmd::error_reporter() {
-                    ErrorReporter::Own => {}
-                    ErrorReporter::Other => return ExitCode::SUCCESS,
-                    ErrorReporter::Instead(failure) => return report(failure),
-                }
-            }
-            match failure::safe(&text) {
-                // With the colours of a terminal.
-                safe if safe == text => drop(e.print()),
-                safe => output::tell(&safe),
-            }
-            return ExitCode::from(code);
-        }
+        Err(e) if e.use_stderr() => match cmd::error_reporter() {
+            ErrorReporter::Own => return program::explain(&e),
+            ErrorReporter::Other => return ExitCode::SUCCESS,
+            ErrorReporter::Instead(failure) => return program::end(Err(failure)),
+        },
+        Err(e) => return program::explain(&e),
     };
     tables::keep();
-    match cmd::dispatch(cli.command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => report(failure),
-    }
+    program::end(cmd::dispatch(cli.command))
 }
 
-/// The command line's options, each of which takes a value like `-1` as a number, so that a wrong one is refused by name.
+/// The command line's options.
 fn parse() -> Result<Cli, clap::Error> {
     let asks_for_help = |word: std::ffi::OsString| word == "-h" || word == "--help" || word == "help";
     let mut command = command();
@@ -83,30 +55,14 @@ fn parse() -> Result<Cli, clap::Error> {
 }
 
 fn command() -> clap::Command {
-    with_negative_numbers(Cli::command())
+    program::with_negative_numbers(Cli::command())
 }
 
-fn with_negative_numbers(command: clap::Command) -> clap::Command {
-    let takes = |arg: clap::Arg| match arg.get_action().takes_values() {
-        true => arg.allow_negative_numbers(true),
-        false => arg,
-    };
-    command.mut_args(takes).mut_subcommands(with_negative_numbers)
-}
-
-/// Prints what went wrong and gives the exit status that docs/reference/conventions.md names.
-fn report(failure: Failure) -> ExitCode {
-    output::tell(&(failure.text() + "\n"));
-    ExitCode::from(failure.code())
-}
-
-/// A closed pipe ends the program quietly, as it does other filters, instead of making a print fail; a file that may not grow
-/// makes a write fail, instead of ending the program.
-fn restore_signals() {
-    #[cfg(unix)]
-    // SAFETY: setting a signal's disposition before any thread is started has no precondition.
-    unsafe {
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_commands_that_run_on_ranks_exist() {
+        let commands = crate::command();
+        assert!(super::ON_RANKS.iter().all(|name| commands.find_subcommand(name).is_some()));
     }
 }

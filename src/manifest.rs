@@ -1,8 +1,8 @@
 //! The manifest of a folder that was built before.
 
-use crate::input;
 use serde::Deserialize;
 use std::path::Path;
+use terminal::input;
 
 pub use pairforge::manifest::*;
 

@@ -40,3 +40,22 @@ impl From<BackendError> for Error {
         }
     }
 }
+
+#[cfg(feature = "mpi")]
+impl From<ranks::RankError> for Error {
+    fn from(e: ranks::RankError) -> Error {
+        FmmError::from(e).into()
+    }
+}
+
+/// As ranks tell each other of it.
+#[cfg(feature = "mpi")]
+impl From<Error> for ranks::RankError {
+    fn from(e: Error) -> ranks::RankError {
+        match e {
+            Error::Options(text) => ranks::RankError::Option(text),
+            Error::Tool(text) => ranks::RankError::Tool(text),
+            e => ranks::RankError::Range(e.to_string()),
+        }
+    }
+}

@@ -32,6 +32,10 @@ mod known;
 mod native;
 mod options;
 #[cfg(feature = "kernels")]
+pub mod predict;
+#[cfg(feature = "mpi")]
+pub mod ranks;
+#[cfg(feature = "kernels")]
 pub mod route;
 #[cfg(feature = "kernels")]
 pub mod solver;

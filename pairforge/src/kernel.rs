@@ -20,6 +20,8 @@
 //! ```
 
 mod design;
+pub mod explore;
+pub mod fit;
 mod records;
 
 pub use design::{BuildError, Design, Engine};

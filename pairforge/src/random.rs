@@ -1,5 +1,8 @@
 //! Random particles for trials.
 
+#[cfg(feature = "kernels")]
+pub mod plane;
+
 pub use ::fmm::data::particles::Particles;
 pub use ::fmm::data::random::{Charge, Distribution, generate};
 

@@ -36,7 +36,6 @@ pub mod demand;
 pub mod essential;
 pub mod gpus;
 pub mod layout;
-pub mod model;
 #[cfg(unix)]
 pub mod mpi;
 mod near;
@@ -46,7 +45,6 @@ pub mod points;
 pub mod prepare;
 mod records;
 pub mod report;
-pub mod simulate;
 pub mod solve;
 pub mod stages;
 pub mod threads;

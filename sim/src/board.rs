@@ -7,6 +7,10 @@ pub mod fault;
 pub mod frames;
 pub mod gmii;
 pub mod network;
+#[cfg(unix)]
+mod pty;
+#[cfg(unix)]
+pub mod serial;
 mod wire;
 pub mod words;
 

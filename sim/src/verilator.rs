@@ -6,12 +6,14 @@
 
 mod ask;
 mod binary;
+mod foreign;
 mod library;
 mod tools;
 
 use crate::SimError;
 use crate::cache::Cache;
 use binary::Kind;
+pub use foreign::foreign_word;
 pub use library::library;
 pub(crate) use library::{ClockLoop, load, symbol};
 use std::collections::BTreeMap;

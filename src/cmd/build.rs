@@ -3,12 +3,9 @@
 mod own;
 pub mod several;
 
-use super::folding::{FitArgs, Wanted};
+use super::folding::FitArgs;
 use super::lanes::{LaneArgs, each};
-use crate::failure::Failure;
-use crate::files::Files;
 use crate::manifest::{self, Manifest};
-use crate::{output, source};
 use fmm::shown::shown;
 use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::switch::MOST_ENGINES;
@@ -16,10 +13,14 @@ use hdl::engine::{Config, design, usual};
 use hdl::export::Text;
 use hdl::rtl::names::is_plain;
 use hdl::serial::kernel_hash;
+use pairforge::kernel::fit::Wanted;
 use pg2::backend::build::Built;
 use pg2::graph::Graph;
 use sim::testbench::{Engine, Place};
 use std::path::PathBuf;
+use terminal::failure::Failure;
+use terminal::files::Files;
+use terminal::{output, source};
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -1,8 +1,8 @@
 //! `pairforge check`: diagnose kernels; prints nothing when all is well.
 
-use crate::failure::Failure;
-use crate::files::Files;
-use crate::source;
+use terminal::failure::Failure;
+use terminal::files::Files;
+use terminal::source;
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -1,9 +1,5 @@
 //! `pairforge deploy`: a bitstream onto its board, through openFPGALoader.
 
-use crate::failure::Failure;
-use crate::files::Files;
-use crate::input;
-use crate::output::say;
 use flow::summary::Summary;
 use fmm::shown::shown;
 use hdl::board::{BOARDS, Board, board};
@@ -11,6 +7,10 @@ use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use terminal::failure::Failure;
+use terminal::files::Files;
+use terminal::input;
+use terminal::say;
 
 #[derive(clap::Args)]
 pub struct Args {

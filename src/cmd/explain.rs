@@ -4,15 +4,16 @@
 mod roofline;
 
 use super::build::ClockArgs;
-use super::folding::{FitArgs, Wanted};
-use crate::failure::Failure;
-use crate::files::{self, Files};
-use crate::{output, source};
+use super::folding::FitArgs;
 use hdl::engine::Config;
+use pairforge::kernel::fit::Wanted;
 use pg2::backend::build::Built;
 use pg2::diag::codes;
 use pg2::graph::Graph;
 use std::path::{Path, PathBuf};
+use terminal::failure::Failure;
+use terminal::files::{self, Files};
+use terminal::{output, source};
 
 #[derive(clap::Args)]
 pub struct Args {

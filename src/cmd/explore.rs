@@ -5,23 +5,21 @@ mod point;
 mod table;
 
 use super::build::ClockArgs;
-use super::run::{held_columns, parameters};
-use crate::csv::{Column, Text};
-use crate::failure::Failure;
-use crate::files::{self, Files};
-use crate::progress::Progress;
-use crate::{input, output, source};
-use hdl::Flags;
 use pairforge::backends::{self, BACKENDS, BackendOptions, Entry, Needs};
+use pairforge::kernel::explore::{Inputs, Reference};
 use pg2::graph::{Graph, PinClass};
 use pg2::vary::{self, Varied};
-use pipelines::job::{Job, Run, SourceRange, Table};
 use point::{Data, Failed, Point};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use terminal::csv::{Text, held_columns, parameters};
+use terminal::failure::Failure;
+use terminal::files::{self, Files};
+use terminal::progress::Progress;
+use terminal::{input, output, source};
 
 /// The most points of one exploration: each is compiled and emulated.
 const MOST: usize = 1000;
@@ -203,17 +201,6 @@ fn grid(axes: &[Axis]) -> Vec<Vec<i64>> {
     })
 }
 
-/// The results of the kernel as it is written, in real-arithmetic semantics, for the data.
-pub struct Reference {
-    ni: usize,
-    nj: usize,
-    /// The outputs' columns, as the values are held.
-    columns: Vec<Column>,
-    /// A record of values for each target; `None` without sources, whose results mean nothing.
-    values: Option<Table>,
-    flags: Flags,
-}
-
 /// The backend of a name that gives the bits.
 fn backend(name: &str) -> Result<&'static Entry, Failure> {
     let (entry, _) = backends::find(name).map_err(|e| Failure::Usage(e.to_string()))?;
@@ -229,18 +216,12 @@ fn backend(name: &str) -> Result<&'static Entry, Failure> {
 fn reference(args: &Args, graph: &Graph, points: &Entry, texts: [&Text; 2]) -> Result<Reference, Failure> {
     let name = if points.needs == Needs::Gpu { "cuda" } else { "cpu" };
     let mut backend = (backends::find(name)?.0.open)(&BackendOptions::default());
-    let [i, j, params, columns] = [PinClass::Ipin, PinClass::Jpin, PinClass::Param, PinClass::Fout]
-        .map(|class| held_columns(graph, class, &*backend));
+    let [i, j, params] =
+        [PinClass::Ipin, PinClass::Jpin, PinClass::Param].map(|class| held_columns(graph, class, &*backend));
     let (targets, ignored) = texts[0].table(&i, false)?;
     input::note_ignored(&args.i, &ignored);
     let (sources, ignored) = texts[1].table(&j, false)?;
     input::note_ignored(&args.j, &ignored);
     let params = parameters(&params, &args.params, false)?;
-    let segments = [SourceRange { first: 0, count: sources.len() }];
-    let runs = [Run { first: 0, count: targets.len(), segments: 0..1 }];
-    let job = Job { graph, targets: &targets, sources: &sources, params: &params, runs: &runs, segments: &segments };
-    let outcome = backend.run(&job, &mut |_| {})?;
-    let values = (!sources.is_empty()).then_some(outcome.results);
-    let flags = outcome.flags.iter().fold(Flags::NONE, |a, f| a | *f);
-    Ok(Reference { ni: targets.len(), nj: sources.len(), columns, values, flags })
+    Ok(Reference::new(graph, &mut *backend, &Inputs { targets, sources, params })?)
 }

@@ -8,18 +8,12 @@ mod periodic;
 pub(super) mod predict;
 mod ranks;
 pub(super) mod roofline;
-mod same;
 mod table;
 
-use super::count::count;
-use crate::failure::Failure;
-use crate::progress::Stages;
-use crate::{output, source};
-use ::ranks::mpi;
 use clap::ValueEnum;
 use engine::EngineArgs;
 use fmm::data::random::{Charge, Distribution};
-use fmm::octree::{FmmError, FmmOptions};
+use fmm::octree::FmmOptions;
 use fmm::parallel::on_a_thread;
 use pairforge::backends::{self, BACKENDS, FMM_DEFAULT};
 use pairforge::fmm::costs::LEAF;
@@ -30,6 +24,11 @@ use pairforge::kernel::Kernel;
 pub use ranks::{ErrorReporter, error_reporter};
 pub(in crate::cmd) use ranks::{agreed, failure_of, of_rank};
 use std::path::PathBuf;
+use terminal::count::{count, threads};
+use terminal::failure::Failure;
+use terminal::program::start_threads;
+use terminal::progress::Stages;
+use terminal::{output, source};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -188,14 +187,6 @@ choice!(BasisArg => Basis { Cartesian, Solid, Chebyshev });
 choice!(CoincidentArg => Coincident { Include, Exclude });
 choice!(PrecisionArg => Precision { F32, F64 });
 
-/// More threads than this only wait for each other.
-const MOST_THREADS: usize = 1024;
-
-pub(in crate::cmd) fn threads(text: &str) -> Result<usize, String> {
-    let count = text.parse::<usize>().map_err(|e| e.to_string())?;
-    if count <= MOST_THREADS { Ok(count) } else { Err(format!("at most {MOST_THREADS} threads are possible")) }
-}
-
 pub(super) fn samples(text: &str) -> Result<usize, String> {
     match count(text)? {
         0 => Err("at least one target must be compared; leave --check out for none".into()),
@@ -338,17 +329,6 @@ pub fn run(args: Args) -> Result<(), Failure> {
     files::write(&args, &fields, &stats)
 }
 
-pub(super) fn start_threads(threads: usize) -> Result<(), Failure> {
-    let is_told = threads > 0 || std::env::var_os("RAYON_NUM_THREADS").is_some();
-    let threads = if is_told { threads } else { mpi::cores().unwrap_or(0) };
-    if threads == 0 {
-        return Ok(());
-    }
-    // The only pool is the global one; it can be sized once, before its first use.
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    pool.build_global().map_err(|e| Failure::Tool(format!("threads cannot be started: {e}")))
-}
-
 /// About how many pairs there will be, before any particle is read or drawn.
 fn expected_pairs(args: &Args) -> u64 {
     // A particle in a file is four numbers of about eight bytes.
@@ -362,8 +342,4 @@ fn expected_pairs(args: &Args) -> u64 {
 fn options_of_kernels(args: &Args) -> FmmOptions {
     let params = args.params.clone();
     FmmOptions { params, ..route::options(&args.with_numbers(Options::default()), false) }
-}
-
-pub(super) fn failure(e: FmmError) -> Failure {
-    pairforge::Error::from(e).into()
 }

@@ -4,27 +4,24 @@ mod files;
 mod predict;
 mod table;
 
-use super::count::count;
 use super::fmm::engine::EngineArgs;
 use super::fmm::files::save;
 use super::fmm::predict::PredictArgs;
-use super::fmm::{failure, param, samples, start_threads, threads, tolerance};
-use crate::failure::Failure;
-use crate::progress::{Stages, Steps};
-use crate::{output, source};
+use super::fmm::{param, samples, tolerance};
 use clap::ValueEnum;
 use fmm::data::plane::Points;
 use fmm::octree::Precision;
-use fmm::plane::direct::Direct;
-use fmm::plane::error::{Errors, Reference};
-use fmm::plane::stats::Stats;
-use fmm::plane::{Executor, Field, Geometry, Kernel, Options, Plan, Solution, Strengths, tune};
-use fmm::stages::AllStages;
-use gpu::plane::Gpu;
-use pairforge::backends::{self, Needs};
+use fmm::plane::Options as MethodOptions;
+use fmm::stages::FmmError;
+use pairforge::plane::{Geometry, Kernel, Options, Solved, Solver, Strengths};
+use pairforge::{backends, kernel};
 use pipelines::plane::bind::{P2p, shipped};
-use pipelines::plane::offload::Pipelines;
 use std::path::PathBuf;
+use terminal::count::{count, threads};
+use terminal::failure::Failure;
+use terminal::program::start_threads;
+use terminal::progress::Stages;
+use terminal::{output, source};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -131,60 +128,44 @@ enum PrecisionArg {
 /// The least memory of an FMM for each point: itself, its place in the mesh, expansions and results.
 const BYTES_A_POINT: u64 = 150;
 
-/// Targets that `--tol` is judged by without `--check`.
-const SAMPLES: usize = 1000;
-
-/// The order without `--order` and `--tol`: the paper's.
-const ORDER: usize = 17;
-
 /// Points, plan, run, check, and what was asked for on paper.
 pub fn run(args: Args) -> Result<(), Failure> {
     let (entry, place) = backends::find(&args.backend).map_err(|e| Failure::Usage(e.to_string()))?;
     if args.predict.predict.is_none() {
         args.engine.check(entry, args.report.is_some())?;
     }
-    let options = options(&args);
-    options.check().map_err(failure)?;
-    let p2p = source::load(args.p2p.as_deref().unwrap_or(shipped(options.kernel)))?.1;
-    let bound = P2p::bind(&p2p, options.kernel, &args.params).map_err(|e| failure(e.into()))?;
+    let asked = args.asked();
+    let options = asked.of_method();
+    options.check()?;
+    let graph = source::load(args.p2p.as_deref().unwrap_or(shipped(options.kernel)))?.1;
     start_threads(args.threads)?;
     if let Some(board) = &args.predict.predict {
-        return predict::run(&args, board, &options, p2p);
+        P2p::bind(&graph, options.kernel, &args.params).map_err(FmmError::from)?;
+        return predict::run(&args, board, &options, graph);
     }
-    // A kernel that is named is run, on the CPU by its real-arithmetic semantics.
-    let is_native = entry.native && args.p2p.is_none();
-    let mut backend = (entry.open)(&args.engine.options(place, args.threads)?);
-    if !is_native {
-        backend.prepare(&p2p, expected_pairs(&args, &options))?;
-    }
+    let asked = asked.backend(&args.backend).engine(args.engine.options(place, args.threads)?);
+    let kernel = args.params.iter().fold(kernel::Kernel::of_graph(graph.clone()), |k, (name, x)| k.with_param(name, *x));
+    let mut solver = Solver::new(if args.p2p.is_some() { asked.p2p(kernel) } else { asked })?;
+    solver.prepare(expected_pairs(&args, &options))?;
     let points = files::points(&args)?;
-    if !is_native && !bound.is_complex && points.im.is_some() && options.kernel == Kernel::Harmonic {
-        return Err(Failure::Usage(format!("{} takes real strengths, but these are complex", p2p.name)));
-    }
     let targets = files::targets(&args)?;
     if let Some(path) = &args.save_particles {
         save(path, &points.columns())?;
     }
     let geometry =
         Geometry { sources: [&points.x, &points.y], targets: targets.as_ref().map(|[x, y]| [&x[..], &y[..]]) };
-    let sets = sets(&args, &points);
-    let on_card = match is_native && entry.needs == Needs::Gpu {
-        true => on_card(&args, geometry, &sets, &options)?,
-        false => None,
-    };
-    let (solutions, stats) = match on_card {
-        Some(found) => found,
-        None => {
-            let mut pipelines = Pipelines::new(&mut *backend, &p2p, &args.params);
-            let mut pipelines = (!is_native).then_some(&mut pipelines as &mut dyn Executor<Plan>);
-            solve(&args, geometry, &sets, &options, pipelines.as_mut_slice())?
-        }
-    };
-    files::write(&args, &solutions, &stats, &p2p)
+    let mut shown = Stages::new((!entry.native || args.p2p.is_some()).then_some(&args.backend));
+    let solved = solver.solve(geometry, &sets(&args, &points), &mut |stage, done, total| shown.at(stage, done, total));
+    drop(shown);
+    let Solved { solutions, stats, left_to_cpu, .. } = solved?;
+    if let Some(why) = left_to_cpu {
+        output::tell(&format!("the GPU leaves this to the CPU: {why}\n"));
+    }
+    files::write(&args, &solutions, &stats, &graph)
 }
 
 /// About how many pairs there will be, before any point is read or drawn.
-fn expected_pairs(args: &Args, options: &Options) -> u64 {
+fn expected_pairs(args: &Args, options: &MethodOptions) -> u64 {
     // A point in a file is three numbers of about eight bytes; a target has the sources of about 16 boxes.
     let bytes = |path: &PathBuf| path.metadata().map_or(0, |m| m.len() as usize);
     let n = args.particles.as_ref().map_or(args.n, |path| bytes(path) / 24);
@@ -200,93 +181,30 @@ fn sets<'p>(args: &Args, points: &'p Points) -> Vec<Strengths<'p>> {
     }
 }
 
-/// Runs all stages on a GPU, or says why the CPU has to.
-fn on_card(
-    args: &Args,
-    geometry: Geometry,
-    sets: &[Strengths],
-    options: &Options,
-) -> Result<Option<(Vec<Solution>, Stats)>, Failure> {
-    if args.tol.is_some() {
-        return Err(Failure::Usage("--tol runs on the CPU; give --order for --backend cuda".into()));
-    }
-    let mut gpu = Gpu::open().map_err(failure)?;
-    let (solutions, stats) = match gpu.solve(geometry, sets, options).map_err(failure)? {
-        Ok(found) => found,
-        Err(why) => {
-            output::tell(&format!("the GPU leaves this to the CPU: {why}\n"));
-            return Ok(None);
-        }
-    };
-    let error = args.check.map(|count| errors(count, args.seed, geometry, sets, options, &solutions));
-    Ok(Some((solutions, Stats { error, ..stats })))
-}
-
-/// Compares with direct summation.
-fn errors(
-    count: usize,
-    seed: u64,
-    geometry: Geometry,
-    sets: &[Strengths],
-    options: &Options,
-    solutions: &[Solution],
-) -> Errors {
-    let direct: Vec<Direct> =
-        sets.iter().map(|set| Direct { kernel: options.kernel, geometry, strengths: *set }).collect();
-    let fields: Vec<&Field> = solutions.iter().map(|s| &s.field).collect();
-    Reference::new(&direct, count, seed).errors(&fields)
-}
-
-fn solve(
-    args: &Args,
-    geometry: Geometry,
-    sets: &[Strengths],
-    options: &Options,
-    executors: &mut [&mut dyn Executor<Plan>],
-) -> Result<(Vec<Solution>, Stats), Failure> {
-    let mut shown = Stages::new(executors.first().map(|e| e.name()));
-    let progress = &mut |stage, done, total| shown.at(stage, done, total);
-    progress("mesh and lists", 0, 0);
-    let (plan, solutions, mut error) = match args.tol {
-        Some(wanted) => {
-            let problem = tune::Problem {
-                geometry,
-                sets,
-                seed: args.seed,
-                samples: args.check.unwrap_or(SAMPLES),
-                is_leaf_free: args.leaf.is_none(),
+impl Args {
+    /// The options of the method for the library.
+    fn asked(&self) -> Options {
+        let kernel = match self.kernel {
+            KernelArg::Harmonic => Kernel::Harmonic,
+            KernelArg::Log => Kernel::Log,
+        };
+        let precision = self.precision.map(|precision| match precision {
+            PrecisionArg::F32 => Precision::F32,
+            PrecisionArg::F64 => Precision::F64,
+        });
+        let mut asked = Options::default().kernel(kernel).theta(self.theta).seed(self.seed);
+        macro_rules! given {
+            ($($value:expr => $option:ident),*) => {
+                $(if let Some(value) = $value { asked = asked.$option(value); })*
             };
-            let tuned = tune::within(wanted, &problem, options, executors, progress).map_err(failure)?;
-            (tuned.plan, tuned.solutions, Some(tuned.errors))
         }
-        None => {
-            let plan = Plan::new(geometry, options).map_err(failure)?;
-            let run = |set: &Strengths| plan.run(set, executors, progress).map_err(failure);
-            let solutions = sets.iter().map(run).collect::<Result<Vec<_>, Failure>>()?;
-            (plan, solutions, None)
-        }
-    };
-    drop(shown);
-    if let (Some(count), None) = (args.check, &error) {
-        let measured = || errors(count, args.seed, geometry, sets, options, &solutions);
-        error = Some(Steps::during("measuring the errors", measured));
+        given!(
+            self.tol => tolerance,
+            self.order => order,
+            self.leaf => leaf,
+            precision => precision,
+            self.check => samples
+        );
+        asked
     }
-    let backend = executors.iter().map(|e| e.name()).next().unwrap_or(Stats::NATIVE);
-    let stats = Stats { error, backend: backend.into(), ..Stats::of(&plan, &solutions) };
-    Ok((solutions, stats))
-}
-
-fn options(args: &Args) -> Options {
-    let kernel = match args.kernel {
-        KernelArg::Harmonic => Kernel::Harmonic,
-        KernelArg::Log => Kernel::Log,
-    };
-    let precision = match args.precision {
-        Some(PrecisionArg::F32) => Precision::F32,
-        Some(PrecisionArg::F64) => Precision::F64,
-        None => args.tol.map_or(Precision::F64, tune::precision),
-    };
-    let order = args.order.unwrap_or(ORDER);
-    let leaf = args.leaf.unwrap_or_else(|| tune::leaf(order, kernel, precision));
-    Options { kernel, order, theta: args.theta, leaf, precision }
 }

@@ -1,10 +1,10 @@
 //! `pairforge fmt`: one canonical layout.
 
-use crate::failure::Failure;
-use crate::files::Files;
-use crate::{input, output, source};
 use pg2::syntax::sources::Sources;
 use std::path::Path;
+use terminal::failure::Failure;
+use terminal::files::Files;
+use terminal::{input, output, source};
 
 #[derive(clap::Args)]
 pub struct Args {

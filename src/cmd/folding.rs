@@ -1,17 +1,15 @@
 //! The options that say every how many clocks a pipeline takes a pair.
 
 use super::lanes::each;
-use crate::failure::Failure;
-use crate::progress::Steps;
 use hdl::board::{DEVICES, Device, device};
-use hdl::circuit::target::Clock;
 use hdl::engine::{Config, MOST_II};
 use pairforge::backends::{BACKENDS, Entry};
-use pg2::backend::build::{Built, build_folded};
-use pg2::graph::Graph;
-use pg2::report::area::{Area, engine, switch};
-use pg2::syntax::sources::Sources;
+use pairforge::kernel::fit::{Around, Fitted, Wanted, fit, logic};
+use pg2::backend::build::Built;
+use pg2::report::area::Area;
 use std::time::Instant;
+use terminal::failure::Failure;
+use terminal::progress::Steps;
 
 #[derive(clap::Args)]
 pub struct FoldArgs {
@@ -56,6 +54,16 @@ enum Interval {
     Fit,
 }
 
+impl Interval {
+    /// The number that is given.
+    fn clocks(self) -> Option<u32> {
+        match self {
+            Interval::Clocks(clocks) => Some(clocks),
+            Interval::Fit => None,
+        }
+    }
+}
+
 fn interval(text: &str) -> Result<Interval, String> {
     match text.parse() {
         _ if text == "fit" => Ok(Interval::Fit),
@@ -63,29 +71,6 @@ fn interval(text: &str) -> Result<Interval, String> {
         _ => Err(format!("an interval is 1 to {MOST_II} clocks, or `fit`")),
     }
 }
-
-/// A kernel that is to be built.
-pub struct Wanted<'a> {
-    pub graph: &'a Graph,
-    pub sources: &'a Sources,
-    pub clock: Clock,
-    /// Pipelines that share the device.
-    pub pipelines: u32,
-}
-
-impl Wanted<'_> {
-    fn built(&self, clock: Clock, ii: u32) -> Built {
-        build_folded(self.graph, (clock, ii), self.sources, Vec::new())
-    }
-}
-
-/// The engine around kernel `k` of those that are built together.
-pub type Around<'a> = dyn Fn(usize, &Built) -> Result<Config, Failure> + 'a;
-
-/// Of what a device has may be taken, in percent: placing needs space. The cells of iCE40 are known better and packed closer: 96% of a
-/// UP5K were placed and routed.
-const TAKEN: u64 = 92;
-const TAKEN_CELLS: u64 = 98;
 
 impl FitArgs {
     /// Builds the kernel with the interval that was asked for, or with the least that fits; `config` is the engine around it.
@@ -95,7 +80,7 @@ impl FitArgs {
     }
 
     /// Builds kernels that share a device.
-    pub fn build_all(&self, wanted: &[Wanted], config: &Around) -> Result<Vec<Built>, Failure> {
+    pub fn build_all(&self, wanted: &[Wanted], config: &Around<Failure>) -> Result<Vec<Built>, Failure> {
         let usual = if self.fit.is_some() { Interval::Fit } else { Interval::Clocks(1) };
         let asked = self.ii.clone().unwrap_or(vec![usual]);
         let count = wanted.len();
@@ -122,34 +107,15 @@ impl FitArgs {
         wanted: &[Wanted],
         intervals: &[Interval],
         device: &Device,
-        config: &Around,
+        config: &Around<Failure>,
     ) -> Result<Vec<Built>, Failure> {
-        // Multiplier blocks are shared out by pipeline, unless a number is given.
-        let pipelines: u32 = wanted.iter().map(|w| w.pipelines).sum();
-        let clock =
-            |w: &Wanted| Clock { blocks: Some(w.clock.blocks.unwrap_or(device.multipliers / pipelines)), ..w.clock };
-        let mut tries = Tries { steps: Steps::new(), started: Instant::now() };
-        let mut at = |ii: u32| -> Result<(Vec<Built>, Area), Failure> {
-            tries.at(ii);
-            let mut area = Area::default();
-            let mut all = Vec::new();
-            for (k, w) in wanted.iter().enumerate() {
-                let built = match intervals[k] {
-                    Interval::Clocks(given) => w.built(clock(w), given),
-                    Interval::Fit => w.built(clock(w), ii),
-                };
-                let around = config(k, &built)?;
-                area = sum(area, engine(&built, &around));
-                if wanted.len() > 1 {
-                    area = sum(area, switch(w.clock.target, &around));
-                }
-                all.push(built);
-            }
-            Ok((all, area))
-        };
-        let found = least(&mut at, device)?;
-        drop(tries);
-        let (ii, (built, area)) = found.map_err(|nearest| {
+        let given: Vec<Option<u32>> = intervals.iter().map(|interval| interval.clocks()).collect();
+        let (mut steps, started) = (Steps::default(), Instant::now());
+        let mut tries = |ii: u32| steps.at(&format!("estimating the area of --ii {ii}"), started.elapsed());
+        let found = fit(wanted, &given, device, config, &mut tries)?;
+        drop(steps);
+        let Fitted { ii, built, area } = found.map_err(|nearest| {
+            let pipelines: u32 = wanted.iter().map(|w| w.pipelines).sum();
             let (lanes, fewer) = match pipelines {
                 1 => ("1 pipeline".to_string(), ""),
                 more => (format!("{more} pipelines"), "fewer pipelines, "),
@@ -177,54 +143,6 @@ impl FitArgs {
     }
 }
 
-/// The display of a search.
-struct Tries {
-    steps: Steps,
-    started: Instant,
-}
-
-impl Tries {
-    fn at(&mut self, ii: u32) {
-        self.steps.at(&format!("estimating the area of --ii {ii}"), self.started.elapsed());
-    }
-}
-
-/// The engines with an interval, and what they take.
-type Try<'a> = dyn FnMut(u32) -> Result<(Vec<Built>, Area), Failure> + 'a;
-
-/// The least interval whose engines fit, and these; else what is missing with the longest. A long interval takes a small area and is
-/// scheduled fast, a short one the opposite: so the search goes from the longest down, by halves. Where every operator has one unit,
-/// a longer interval takes a little more for its slots: so if the longest does not fit, its half may, or a half of that.
-#[allow(clippy::type_complexity, reason = "an error of the search, or none that fits")]
-fn least(at: &mut Try, device: &Device) -> Result<Result<(u32, (Vec<Built>, Area)), String>, Failure> {
-    let mut longest = Err(String::new());
-    for ii in (0..5).map(|halves| MOST_II >> halves) {
-        let found = at(ii)?;
-        match over(&found.1, device) {
-            None => {
-                longest = Ok((ii, found));
-                break;
-            }
-            Some(what) if ii == MOST_II => longest = Err(what),
-            Some(_) => {}
-        }
-    }
-    let mut fits = match longest {
-        Ok(fits) => fits,
-        Err(what) => return Ok(Err(what)),
-    };
-    let mut below = 0;
-    while fits.0 - below > 1 {
-        let ii = below + (fits.0 - below) / 2;
-        let found = at(ii)?;
-        match over(&found.1, device) {
-            None => fits = (ii, found),
-            Some(_) => below = ii,
-        }
-    }
-    Ok(Ok(fits))
-}
-
 /// The device of `--fit`.
 fn fitting(name: &str, wanted: &[Wanted]) -> Result<&'static Device, Failure> {
     let Some(device) = device(name) else {
@@ -238,55 +156,4 @@ fn fitting(name: &str, wanted: &[Wanted]) -> Result<&'static Device, Failure> {
         ))),
         None => Ok(device),
     }
-}
-
-/// The area of the network core and the link over Ethernet: 5,000 tables for LiteEth's core, as it was placed on an ECP5,
-/// an estimate of 1,500 for the link, and its two rings of 32 KiB, each in 15 block memories.
-pub const NETWORK: Area = Area { tables: 6_500, registers: 5_000, multipliers: 0, memories: 30 };
-
-/// An engine of several that share a device, with its part of the switch before them.
-pub fn beside(built: &Built, config: &Config) -> Area {
-    sum(engine(built, config), switch(built.library.clock.target, config))
-}
-
-/// Percent of a device's tables from which a folded design is mapped for least area: below there is space, and its clock matters more.
-const CROWDED: u64 = 75;
-
-/// Whether engines come near what the device has, or there is no device, so that area is all that matters.
-pub fn crowded(built: &[Built], configs: &[Config], device: Option<&Device>, over_network: bool) -> bool {
-    let Some(device) = device else { return true };
-    let one = |(built, config)| if configs.len() > 1 { beside(built, config) } else { engine(built, config) };
-    let link = if over_network { NETWORK } else { Area::default() };
-    let all = built.iter().zip(configs).map(one).fold(link, sum);
-    all.tables > device.luts as u64 * CROWDED / 100
-}
-
-/// Of both together.
-pub fn sum(a: Area, b: Area) -> Area {
-    Area {
-        tables: a.tables + b.tables,
-        registers: a.registers + b.registers,
-        multipliers: a.multipliers + b.multipliers,
-        memories: a.memories + b.memories,
-    }
-}
-
-/// The unit of a device's logic, how much of it an area needs, and how much may be taken.
-fn logic(area: &Area, device: &Device) -> (&'static str, u64, u64) {
-    match device.target {
-        "ice40" => ("logic cells", area.cells(), device.luts as u64 * TAKEN_CELLS / 100),
-        _ => ("logic elements", area.tables.max(area.registers), device.luts as u64 * TAKEN / 100),
-    }
-}
-
-/// The resource that a device has too little of, if any.
-pub fn over(area: &Area, device: &Device) -> Option<String> {
-    let (what, elements, there) = logic(area, device);
-    let rows = [
-        (what, elements, there),
-        ("multipliers", area.multipliers, device.multipliers as u64),
-        ("block memories", area.memories, device.memories as u64),
-    ];
-    let row = rows.into_iter().find(|(_, needed, there)| needed > there)?;
-    Some(format!("it needs about {} {} of {}", row.1, row.0, row.2))
 }

@@ -1,9 +1,9 @@
 //! `pairforge gen`: kernels that are made rather than written.
 
-use crate::failure::Failure;
-use crate::files::{self, Files};
-use crate::output;
 use std::path::PathBuf;
+use terminal::failure::Failure;
+use terminal::files::{self, Files};
+use terminal::output;
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -215,18 +215,11 @@ static PAGES: &[Page] = &[
     },
     Page {
         command: "bench",
-        headings: &[
-            ("Measurement", &["repeat", "n", "order", "gpus", "in_place", "ranks", "mpirun", "on_gpus"]),
-            ("The paper's figures of fmm2", &["figures", "from", "on", "most", "threads"]),
-            (OUTPUT, &["json", "csv", "svg"]),
-        ],
+        headings: &[("Measurement", &["repeat", "n", "order", "gpus", "in_place"]), (OUTPUT, &["json", "svg"])],
         examples: &[
             ("bench fmm --repeat 3", "seconds of a native FMM of 1e6 particles"),
-            ("bench fmm2 --figures out --most 100000", "the experiments of the paper on the FMM in two dimensions"),
-            (
-                "bench ranks --ranks 1024 --csv ranks.csv --svg ranks.svg",
-                "messages of many ranks, as a table and a figure",
-            ),
+            ("bench card --gpus 2 --json card.json", "all stages on one GPU and on two"),
+            ("bench cuda --svg cuda.svg", "GPU, CPU and direct summation by size"),
         ],
     },
 ];

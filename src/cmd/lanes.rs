@@ -1,8 +1,7 @@
 //! The options that say how many lanes an engine has, and how they are fed.
 
-use crate::failure::Failure;
-use hdl::board::Device;
 use hdl::engine::{usual, usual_groups};
+use terminal::failure::Failure;
 
 /// The number for kernel `k` of `count`: one number is for all of them, else there is one for each.
 pub fn each<T: Copy>(values: &[T], (k, count): (usize, usize), option: &str) -> Result<T, Failure> {
@@ -74,34 +73,5 @@ impl LaneArgs {
     /// The lanes of an engine where all kernels have the same.
     pub fn one(&self) -> Result<(u32, u32), Failure> {
         self.of((0, 1))
-    }
-}
-
-/// The default sizes of an engine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Share {
-    pub jmem_words: u32,
-    pub segments: u32,
-    pub i_banks: u32,
-}
-
-/// A device with fewer lookup tables has no space for a second bank of i registers.
-const SMALL: u32 = 8_000;
-
-impl Share {
-    /// Of each of so many engines, on no device in particular.
-    const USUAL: Share = Share { jmem_words: usual::JMEM_WORDS, segments: usual::SEGMENTS, i_banks: usual::I_BANKS };
-
-    /// Of each of so many engines on a device. Half of its memories at most are j memories; tables, queues and lists take the rest. A
-    /// list's entries are two addresses and there are two rings of twice its length: a quarter of the memories at most.
-    pub fn of(device: Option<&Device>, engines: usize) -> Share {
-        let Some(device) = device else { return Share::USUAL };
-        let bits = device.memories * device.memory_bits;
-        let power = |most: u32| 1 << (most / engines as u32).max(1).ilog2();
-        Share {
-            jmem_words: usual::JMEM_WORDS.min(power(bits / 2 / 32)),
-            segments: usual::SEGMENTS.min(power(bits / 4 / (2 * 2 * 32))),
-            i_banks: if device.luts < SMALL { 1 } else { usual::I_BANKS },
-        }
     }
 }

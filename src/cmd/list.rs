@@ -1,11 +1,11 @@
 //! `pairforge list`: what is there.
 
-use crate::failure::Failure;
-use crate::output::{self, say};
 use fmm::shown::shown;
 use hdl::serial::EngineIdentity;
 use pairforge::backends::{Entry, gpu_of, network};
 use pg2::syntax::functions::{FUNCTIONS, Function};
+use terminal::failure::Failure;
+use terminal::{output, say};
 
 #[derive(clap::Args)]
 pub struct Args {

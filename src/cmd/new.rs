@@ -1,11 +1,11 @@
 //! `pairforge new`: a kernel and its test, to begin with.
 
-use crate::failure::Failure;
-use crate::files::Files;
-use crate::output;
-use crate::output::say;
 use askama::Template;
 use std::path::Path;
+use terminal::failure::Failure;
+use terminal::files::Files;
+use terminal::output;
+use terminal::say;
 
 #[derive(clap::Args)]
 pub struct Args {

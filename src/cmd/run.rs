@@ -6,20 +6,19 @@ mod work;
 
 use super::folding::FoldArgs;
 use super::lanes::LaneArgs;
-use crate::csv::{self, Column};
-use crate::failure::Failure;
-use crate::files::{self, Files};
-use crate::progress::Progress;
-use crate::{output, source};
-use fmm::shown::shown;
 use pairforge::backends::{self, BACKENDS, BackendOptions};
-use pg2::graph::{Graph, PinClass};
+use pg2::graph::PinClass;
 use pipelines::cells::Report;
-use pipelines::job::{Backend, Outcome};
+use pipelines::job::Outcome;
 use raised::Raised;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
+use terminal::csv::{self, held_columns, parameters};
+use terminal::failure::Failure;
+use terminal::files::{self, Files};
+use terminal::progress::Progress;
+use terminal::{output, source};
 use work::Work;
 
 #[derive(clap::Args)]
@@ -163,43 +162,5 @@ fn stats(
         flags: raised.iter().map(|one| one.flag).collect(),
         raised,
         cells: work.cells,
-    }
-}
-
-/// The CSV columns of a pin class, in record order.
-pub fn columns(graph: &Graph, class: PinClass) -> Vec<Column> {
-    let column = |(pin, element): (usize, u32)| Column::new(graph.pins[pin].column(element), graph.pins[pin].format);
-    graph.elements_of(class).into_iter().map(column).collect()
-}
-
-/// The same as a backend holds them in its records.
-pub fn held_columns(graph: &Graph, class: PinClass, backend: &dyn Backend) -> Vec<Column> {
-    columns(graph, class).into_iter().map(|c| Column { held: backend.held(c.format), ..c }).collect()
-}
-
-/// The patterns of the parameters, each of which must be given once.
-pub fn parameters(columns: &[Column], given: &[String], raw: bool) -> Result<Vec<u64>, Failure> {
-    let names = || columns.iter().map(|c| format!("{} ({})", c.name, c.format)).collect::<Vec<_>>().join(", ");
-    let mut values: Vec<Option<u64>> = vec![None; columns.len()];
-    for text in given {
-        let (name, value) = text
-            .split_once('=')
-            .ok_or_else(|| Failure::Usage(format!("--param takes NAME=VALUE, not `{}`", shown(text))))?;
-        let k = columns.iter().position(|c| c.name == name.trim()).ok_or_else(|| {
-            let known = if columns.is_empty() { "it has none".into() } else { format!("it has {}", names()) };
-            Failure::Input(format!("the kernel has no parameter `{}`; {known}", shown(name)))
-        })?;
-        let bits =
-            csv::field(&columns[k], value.trim(), raw).map_err(|e| Failure::Input(format!("--param {name}: {e}")))?;
-        if values[k].replace(bits).is_some() {
-            return Err(Failure::Usage(format!("--param {name} is given twice")));
-        }
-    }
-    match values.iter().position(Option::is_none) {
-        Some(k) => Err(Failure::Input(format!(
-            "the parameter `{0}` has no value; add --param {0}=VALUE ({1})",
-            columns[k].name, columns[k].format
-        ))),
-        None => Ok(values.into_iter().flatten().collect()),
     }
 }

@@ -2,21 +2,22 @@
 
 use super::build::BlockArgs;
 use super::build::several::{Kernel, load};
-use super::folding::{FitArgs, Wanted, crowded};
+use super::folding::FitArgs;
 use super::lanes::{GroupArgs, each};
-use crate::failure::Failure;
-use crate::files::Files;
-use crate::output;
-use crate::progress::Steps;
 use flow::summary::{Engine, Summary};
-use flow::{FlowError, Goal, GroupSample, SynthesisJob, SynthesisOutcome, names, report};
+use flow::{Goal, GroupSample, SynthesisJob, SynthesisOutcome, names, report};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::switch::{self, MOST_ENGINES};
 use hdl::engine::{Config, Design, design};
 use hdl::rtl::netlist::Netlist;
+use pairforge::kernel::fit::{Wanted, crowded};
 use pg2::backend::build::Built;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+use terminal::failure::Failure;
+use terminal::files::Files;
+use terminal::output;
+use terminal::progress::Steps;
 
 mod place;
 
@@ -126,7 +127,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         seeds: args.seeds,
         dir: &args.output,
     };
-    let mut steps = Steps::new();
+    let mut steps = Steps::default();
     let outcome = flow::synthesise(&tools, &job, &mut |s| steps.at(&s.what, s.elapsed))?;
     drop(steps);
     let mut summary = summary(goal, (&built, &configs), clock, &outcome);
@@ -330,15 +331,4 @@ fn write(
         batch.add_moved(from, &dir.join(name));
     }
     batch.finish()
-}
-
-impl From<FlowError> for Failure {
-    fn from(e: FlowError) -> Failure {
-        match e {
-            FlowError::TooLarge { .. } | FlowError::Unsupported(_) | FlowError::Io { .. } => {
-                Failure::Input(e.to_string())
-            }
-            _ => Failure::Tool(e.to_string()),
-        }
-    }
 }

@@ -30,12 +30,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("gpu/src", &["cuda", "backend", "octree", "plane"]),
     ("pairforge/src", &["error", "backends", "random", "manifest", "kernel", "fmm", "plane"]),
     (
-        "src",
+        "terminal/src",
         &[
             "failure", "launch", "declared", "output", "memory", "input", "include", "source", "files", "csv",
-            "manifest", "progress", "tables", "chart", "cmd",
+            "progress", "tables", "chart", "count", "program", "bench",
         ],
     ),
+    ("src", &["manifest", "cmd"]),
 ];
 
 #[test]

@@ -210,7 +210,7 @@ fn a_full_standard_output_is_said_and_no_panic() {
         "gen m2l --order 4",
         "fmm --n 20 --backend cpu",
         "fmm --n 20 --predict ulx3s",
-        "bench power --repeat 1",
+        "bench fmm --repeat 1",
         RUN,
     ] {
         let full = fs::File::options().write(true).open("/dev/full").expect("a device");

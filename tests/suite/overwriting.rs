@@ -45,7 +45,7 @@ const WITH_OUTPUTS: [&str; 9] = [
     "fmm --n 10 --ranks 2 --backend cpu -o > --json >",
     "fmm2 --n 10 -o > --report >",
     "board-sim ulx3s none --json > --port-file >",
-    "bench ranks --csv > --svg >",
+    "bench cuda --json > --svg >",
 ];
 
 /// A folder in which `in.csv` has other names.

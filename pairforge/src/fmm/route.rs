@@ -7,7 +7,7 @@ pub use super::options::options;
 use super::whole;
 use super::{M2l, Options, Translations};
 use crate::Error;
-use crate::backends::{self, BackendOptions, Entry, Needs, board};
+use crate::backends::{self, Entry, Needs, board};
 use crate::kernel;
 use fmm::expansion::basis::Basis;
 use fmm::octree::FmmOptions;
@@ -116,15 +116,5 @@ impl Options {
     /// Whether a GPU is to run all stages and nothing else will do.
     pub fn wants_gpu(&self) -> bool {
         self.translations == Some(Translations::Gpu)
-    }
-
-    /// The leaf size, if one was asked for.
-    pub fn asked_leaf(&self) -> Option<usize> {
-        self.leaf
-    }
-
-    /// The engine of pipelines.
-    pub fn engine_options(&self) -> &BackendOptions {
-        &self.engine
     }
 }

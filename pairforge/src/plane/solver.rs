@@ -6,13 +6,14 @@ use crate::Error;
 use crate::backends::{self, BackendOptions, Needs};
 #[cfg(feature = "kernels")]
 use crate::kernel;
-use fmm::octree::FmmError;
-use fmm::octree::executor::Progress;
 #[cfg(feature = "kernels")]
 use fmm::plane::Kernel;
 use fmm::plane::direct::Direct;
 use fmm::plane::error::{Errors, Reference};
-use fmm::plane::{self, Executor, Field, Plan, tune};
+use fmm::plane::{self, Field, Plan, tune};
+use fmm::stages::{Executor, FmmError, Progress};
+#[cfg(feature = "cuda")]
+use fmm::stages::AllStages;
 #[cfg(feature = "cuda")]
 use gpu::plane::Gpu;
 #[cfg(feature = "kernels")]
@@ -170,7 +171,7 @@ impl Solver {
 
     /// Does something with the executors.
     #[cfg(feature = "kernels")]
-    fn with_executors<R>(&mut self, work: impl FnOnce(&mut [&mut dyn Executor]) -> R) -> R {
+    fn with_executors<R>(&mut self, work: impl FnOnce(&mut [&mut dyn Executor<Plan>]) -> R) -> R {
         match &mut self.pipelines {
             None => work(&mut []),
             Some((kernel, _, backend)) => {
@@ -180,7 +181,7 @@ impl Solver {
     }
 
     #[cfg(not(feature = "kernels"))]
-    fn with_executors<R>(&mut self, work: impl FnOnce(&mut [&mut dyn Executor]) -> R) -> R {
+    fn with_executors<R>(&mut self, work: impl FnOnce(&mut [&mut dyn Executor<Plan>]) -> R) -> R {
         work(&mut [])
     }
 
@@ -188,15 +189,10 @@ impl Solver {
     #[cfg(feature = "cuda")]
     fn all_on_gpu(&mut self, geometry: Geometry, sets: &[Strengths]) -> Result<Option<Result<Solved, String>>, Error> {
         let Solver { asked, options, gpu: Some(gpu), .. } = self else { return Ok(None) };
-        let mut answers = Vec::new();
-        for set in sets {
-            match gpu.field(geometry, *set, options, true)? {
-                Ok(answer) => answers.push(answer),
-                Err(why) => return Ok(Some(Err(why))),
-            }
-        }
-        let stats = gpu::plane::stats(geometry, options, &answers);
-        let solutions: Vec<Solution> = answers.into_iter().map(Solution::from).collect();
+        let (solutions, stats) = match gpu.solve(geometry, sets, options)? {
+            Ok(found) => found,
+            Err(why) => return Ok(Some(Err(why))),
+        };
         let error = asked.samples.map(|count| errors((count, asked.seed), geometry, sets, options, &solutions));
         Ok(Some(Ok(Solved { solutions, stats: Stats { error, ..stats }, left_to_cpu: None, plan: None })))
     }
@@ -211,14 +207,14 @@ impl Solver {
 fn run(
     plan: &Plan,
     sets: &[Strengths],
-    executors: &mut [&mut dyn Executor],
+    executors: &mut [&mut dyn Executor<Plan>],
     progress: &mut Progress,
 ) -> Result<Vec<Solution>, FmmError> {
     sets.iter().map(|set| plan.run(set, executors, progress)).collect()
 }
 
 /// The report, without errors.
-fn report(plan: &Plan, solutions: &[Solution], executors: &[&mut dyn Executor]) -> Stats {
+fn report(plan: &Plan, solutions: &[Solution], executors: &[&mut dyn Executor<Plan>]) -> Stats {
     let backend = executors.first().map_or(Stats::NATIVE, |e| e.name());
     Stats { backend: backend.into(), ..Stats::of(plan, solutions) }
 }

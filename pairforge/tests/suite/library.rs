@@ -3,9 +3,12 @@
 mod two_dimensions;
 
 use pairforge::Error;
-use pairforge::fmm::{Cancel, Options, Plan, Sources};
+use pairforge::fmm::ranks::{Job, Part, slice};
+use pairforge::fmm::{Cancel, Options, Plan, Problem, Sources};
 use pairforge::kernel::{self, Backend, Engine, Records};
 use pairforge::random;
+use pairforge::ranks::comm::Comm;
+use pairforge::ranks::threads;
 
 fn is_shared<T: Send + Sync>() {}
 
@@ -152,4 +155,32 @@ fn errors_of_a_text_come_as_data_and_as_text() {
     let e = kernel::compile("float18.9 x ipin;\ny += x;\n").err().expect("no kernel");
     assert!(e.diagnostics.iter().all(|d| d.code.starts_with("PG")));
     assert!(e.to_string().starts_with("2:"), "{e}");
+}
+
+/// Ranks make the choices of one process, and compute its bits: with an order for a tolerance, and with a budget of the error.
+#[test]
+fn ranks_give_what_one_process_gives() {
+    let particles = pairforge::random::uniform(900, 4);
+    let whole = Problem { geometry: particles.columns().into(), sets: vec![particles.q[..].into()] };
+    let asked = Options::default().samples(100);
+    for options in [asked.clone().tolerance(1e-5), asked.order(5).budget(true)] {
+        let alone = Plan::new(particles.columns(), &options).unwrap().run_all(&whole.sets).unwrap();
+        let job = Job::new(&options, 3).unwrap();
+        let found = threads::run(3, |rank| {
+            let own = slice(900, rank);
+            let geometry = particles.columns().map(|column| &column[own.clone()]).into();
+            let own = Problem { geometry, sets: vec![particles.q[own].into()] };
+            let whole = Some(&whole).filter(|_| rank.rank() == 0);
+            job.open(rank, 0)?.solve(rank, &Part { own, n: 900, whole })
+        });
+        let mut solved = found.into_iter().filter_map(|of_rank| of_rank.unwrap()).collect::<Vec<_>>();
+        assert_eq!(solved.len(), 1);
+        let mut solved = solved.remove(0);
+        job.complete(&whole, &mut solved, &mut |_, _, _| {}).unwrap();
+        assert_eq!(solved.fields, alone.fields);
+        assert_eq!(solved.stats.error, alone.stats.error);
+        assert_eq!((solved.stats.order, solved.stats.leaf), (alone.stats.order, alone.stats.leaf));
+        assert_eq!(solved.stats.budget.is_some(), alone.stats.budget.is_some());
+        assert_eq!(solved.report.ranks, 3);
+    }
 }

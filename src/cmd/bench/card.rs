@@ -2,10 +2,7 @@
 
 mod ranks;
 
-use super::{Args, spread};
-use crate::failure::Failure;
-use crate::output::{self, say};
-use crate::source;
+use super::Args;
 use ::ranks::mpi;
 use fmm::data::particles::Field;
 use fmm::data::random::{self, Charge, Distribution};
@@ -17,6 +14,10 @@ use fmm::stages::AllStages;
 use gpu::cuda::{compile, device};
 use gpu::octree::Gpu;
 use serde::Serialize;
+use terminal::bench::spread;
+use terminal::failure::Failure;
+use terminal::source;
+use terminal::{output, say};
 
 /// A problem: particles, order, precision, targets compared with direct sums, and what the gradient's relative L2 error may be.
 struct Case {

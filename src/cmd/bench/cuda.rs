@@ -7,9 +7,7 @@ mod p2p;
 mod picture;
 mod problem;
 
-use super::{Args, measured, spread};
-use crate::failure::Failure;
-use crate::output::{self, say};
+use super::{Args, measured};
 use gpu::cuda::device::{self, Device};
 use gpu::cuda::{CudaError, ceiling, compile};
 use measured::Measured;
@@ -18,6 +16,9 @@ use pipelines::job::BackendError;
 use pipelines::predict::roofline::{GPUS, GpuModel, Kernel, Mode, Work, on_gpu};
 use problem::Problem;
 use serde::Serialize;
+use terminal::bench::spread;
+use terminal::failure::Failure;
+use terminal::{output, say};
 
 /// All pairs of so many particles.
 const ALL: usize = 1 << 18;

@@ -1,14 +1,14 @@
 //! Speed of the cycle simulation, and what its first use costs.
 
-use super::{spread, timed};
-use crate::failure::Failure;
-use crate::output::say;
-use crate::source;
 use pairforge::backends::{self, BackendOptions};
 use pg2::graph::{Graph, PinClass};
 use pipelines::job::{Backend, Job, Run, SourceRange, Table};
 use sim::stimuli::{self, Random};
 use std::time::Instant;
+use terminal::bench::{spread, timed};
+use terminal::failure::Failure;
+use terminal::say;
+use terminal::source;
 
 const TARGETS: usize = 1024;
 const SOURCES: usize = 16_384;

@@ -1,14 +1,14 @@
 //! Speed of the bit-exact emulator.
 
-use super::{spread, timed};
-use crate::failure::Failure;
-use crate::output::say;
-use crate::source;
 use hdl::engine::protocol::Segment;
 use pg2::graph::{Graph, PinClass};
 use rayon::prelude::*;
 use sim::emulator::{Emulator, Isa};
 use sim::stimuli::{self, Random};
+use terminal::bench::{spread, timed};
+use terminal::failure::Failure;
+use terminal::say;
+use terminal::source;
 
 const TARGETS: usize = 4096;
 const SOURCES: usize = 8192;

@@ -1,26 +1,22 @@
 //! The FMM in two dimensions with all stages on a GPU, against direct sums on the CPU first: the stages at the paper's size, and
 //! times by points, by points a box, by order and by distribution, beside direct summation on the same GPU.
 
-mod cases;
-mod draw;
-pub mod figures;
-mod measure;
-mod measured;
-mod paper;
-mod points;
-mod table;
-
-use super::{Args, spread};
-use crate::failure::Failure;
-use crate::output::{self, say};
-use cases::{LEAF, ORDER, SIGMA};
+use super::Args;
+use fmm::octree::FmmError;
 use fmm::plane::{Columns, Options, Strengths};
 use gpu::cuda::plane::{Run, STAGES};
 use gpu::cuda::{ceiling, compile, device};
 use gpu::plane::{Answer, Gpu};
-use measure::failure;
-use points::{Points, Reference, Spread};
+use pairforge::random::plane::{Points, Reference, Spread};
 use serde::Serialize;
+use terminal::bench::spread;
+use terminal::failure::Failure;
+use terminal::{output, say};
+
+/// The paper's order, its points a box on the GPU, and the deviation of its distributions: variance 1/100.
+const ORDER: usize = 17;
+const LEAF: usize = 45;
+const SIGMA: f64 = 0.1;
 
 /// The paper's size, with 45 points a box on the finest level.
 const N: usize = LEAF << 16;
@@ -92,9 +88,6 @@ struct Case {
 
 /// Prints the figures and writes them, where no other benchmark does. Without a GPU it says so, and fails if it was named.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    if let Some(folder) = figures::folder(args) {
-        return figures::run(args, folder);
-    }
     if let Err(why) = device::found().and_then(|_| compile::check()) {
         return match args.names.is_empty() {
             true => say!("  skipped: {why}"),
@@ -147,6 +140,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         output::write_json(path, &report)?;
     }
     Ok(())
+}
+
+fn failure(e: FmmError) -> Failure {
+    match e {
+        FmmError::Backend(e) => e.into(),
+        e => Failure::Tool(e.to_string()),
+    }
 }
 
 /// The least number of points from which on the FMM was quicker than direct summation, of those that were tried.

@@ -1,9 +1,9 @@
 //! The times that `bench cuda` measured on this machine, kept for the predictions of `explain --roofline`.
 
-use crate::failure::Failure;
 use pipelines::predict::roofline::Prediction;
 use serde::{Deserialize, Serialize};
 use sim::cache::Cache;
+use terminal::failure::Failure;
 
 /// The file in the cache.
 const FILE: &str = "cuda.json";

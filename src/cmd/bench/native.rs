@@ -1,15 +1,14 @@
 //! The native FMM at three accuracies, judged by the gradient, with charges of both signs and of one.
 
-use super::fmm::wrong;
-use super::spread;
-use crate::failure::Failure;
-use crate::output::say;
 use fmm::data::particles::Particles;
 use fmm::data::random::{self, Charge, Distribution};
 use fmm::expansion::basis::Basis;
 use fmm::octree::stats::Seconds;
 use fmm::octree::tune::cost::{Costs, Shape};
 use fmm::octree::{FmmOptions, Plan, tune};
+use terminal::bench::spread;
+use terminal::failure::Failure;
+use terminal::say;
 
 /// Uniform particles in the unit cube.
 const PARTICLES: usize = 1_000_000;
@@ -41,7 +40,7 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
                 free,
                 costs: &costs,
             };
-            let tuned = tune::within(wanted, &problem, &options, &mut [], &mut |_, _, _| {}).map_err(wrong)?;
+            let tuned = tune::within(wanted, &problem, &options, &mut [], &mut |_, _, _| {})?;
             (options.order, options.lower_beyond) = (tuned.plan.options.order, tuned.plan.options.lower_beyond);
             let error = tuned.errors[0].gradient_rel_l2.unwrap_or(f64::NAN);
             drop(tuned);
@@ -85,9 +84,9 @@ struct Times {
 fn times(particles: &Particles, options: &FmmOptions, repeat: u32) -> Result<Times, Failure> {
     let mut times = Times::default();
     for _ in 0..repeat {
-        let plan = Plan::new(particles.columns(), options).map_err(wrong)?;
+        let plan = Plan::new(particles.columns(), options)?;
         for run in 0..2 {
-            let stats = plan.solve(&particles.q, &mut [], &mut |_, _, _| {}).map_err(wrong)?.stats;
+            let stats = plan.solve(&particles.q, &mut [], &mut |_, _, _| {})?.stats;
             times.stages = stats.seconds;
             let seconds = stats.seconds.total - stats.seconds.tree;
             if run == 0 { times.firsts.push(seconds) } else { times.runs.push(seconds) }

@@ -1,16 +1,15 @@
 //! How the time of a native FMM grows with the number of particles.
 
-use super::fmm::wrong;
-use super::spread;
 use crate::cmd::fmm::BYTES_A_PARTICLE;
-use crate::failure::Failure;
-use crate::memory;
-use crate::output::say;
 use fmm::data::random::{self, Charge, Distribution};
 use fmm::expansion::basis::Basis;
 use fmm::octree::tune::cost::{Costs, Shape};
 use fmm::octree::{FmmOptions, Plan, Precision, tune};
 use std::time::Instant;
+use terminal::bench::spread;
+use terminal::failure::Failure;
+use terminal::memory;
+use terminal::say;
 
 /// Numbers of particles: four to a factor of ten, and the last one.
 const SIZES: [usize; 14] = [
@@ -35,8 +34,8 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
             let columns = particles.columns().map(|column| &column[..n]);
             for _ in 0..(PARTICLES / n).clamp(1, MOST_RUNS) {
                 let start = Instant::now();
-                let plan = Plan::new(columns, &options).map_err(wrong)?;
-                std::hint::black_box(plan.solve(&particles.q[..n], &mut [], &mut |_, _, _| {}).map_err(wrong)?);
+                let plan = Plan::new(columns, &options)?;
+                std::hint::black_box(plan.solve(&particles.q[..n], &mut [], &mut |_, _, _| {})?);
                 seconds.push(start.elapsed().as_secs_f64());
             }
         }

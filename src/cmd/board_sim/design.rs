@@ -1,10 +1,6 @@
 //! The design to simulate: the Verilog that `synth` or `build` has left in a folder.
 
-use super::foreign;
-use crate::failure::Failure;
-use crate::input;
 use crate::manifest::{Manifest, Several};
-use crate::output;
 use flow::FlowError;
 use flow::summary::Summary;
 use fmm::shown::shown;
@@ -16,7 +12,11 @@ use hdl::rtl::netlist::{Module, Netlist};
 use hdl::serial::{self, Identity};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use sim::verilator::foreign_word;
 use std::path::Path;
+use terminal::failure::Failure;
+use terminal::input;
+use terminal::output;
 
 /// A board's design as text, with the clock of a simulation.
 pub struct Design {
@@ -159,8 +159,16 @@ fn verilog(dir: &Path, top: &str, files: Vec<String>) -> Result<String, Failure>
 /// A file of a design, which may come from anybody.
 fn verilog_file(path: &Path) -> Result<String, Failure> {
     let text = input::text(path, "")?;
-    foreign::check(path, &text)?;
-    Ok(text)
+    match foreign_word(&text) {
+        None => Ok(text),
+        Some((line, word)) => Err(Failure::file(
+            path,
+            format!(
+                "line {line} has `{word}`, which no design of this program has, and which can run or change what it likes; \
+                 make the folder anew with `pairforge build` or `pairforge synth`"
+            ),
+        )),
+    }
 }
 
 fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design, Failure> {

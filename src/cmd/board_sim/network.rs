@@ -2,14 +2,14 @@
 
 use super::design::{self, Design, Pins};
 use super::{Args, ENDING, Stats, announce, end_on_request, tell};
-use crate::failure::Failure;
-use crate::output;
 use hdl::board::Board;
 use sim::board::gmii::GmiiSim;
 use sim::board::network::{NetworkBoard, Simulated, Turn};
 use sim::board::words::{Clocked, WordsSim};
 use sim::cache::Cache;
 use std::sync::atomic::Ordering;
+use terminal::failure::Failure;
+use terminal::output;
 
 /// Clocks after which a silent host may lose the board: those of 2.5 s would take minutes.
 const HOLD: u64 = 500_000;

@@ -1,12 +1,12 @@
 //! The output of `build` for an engineer's own design: one file a module, projects, components, IP-XACT, a wave.
 
-use crate::failure::Failure;
 use clap::builder::PossibleValuesParser;
 use hdl::circuit::target::Clock;
 use hdl::export::{Core, LANGUAGES, TOOLS, Text, Tool, ipxact, language, tool};
 use hdl::rtl::netlist::Netlist;
 use sim::testbench::Engine;
 use std::collections::HashMap;
+use terminal::failure::Failure;
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "For your own design")]

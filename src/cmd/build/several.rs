@@ -2,18 +2,18 @@
 
 use super::own::Whole;
 use super::{Args, LONGEST_PREFIX, config, made, prefix};
-use crate::cmd::folding::Wanted;
-use crate::failure::Failure;
 use crate::manifest::{Manifest, Several};
-use crate::source;
 use hdl::circuit::target::Clock;
 use hdl::engine::{Design, design, switch};
 use hdl::export::Text;
 use hdl::serial::kernel_hash;
+use pairforge::kernel::fit::Wanted;
 use pg2::backend::build::Built;
 use pg2::graph::Graph;
 use pg2::syntax::sources::Sources;
 use sim::testbench::Engine;
+use terminal::failure::Failure;
+use terminal::source;
 
 /// A kernel of several.
 pub struct Kernel {

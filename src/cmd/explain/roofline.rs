@@ -2,16 +2,16 @@
 
 use super::Args;
 use crate::cmd::bench::measured::{self, Measured};
-use crate::cmd::count::within;
-use crate::failure::Failure;
-use crate::files::{self, Files};
-use crate::{input, output, source};
 use hdl::engine::usual;
 use hdl::serial::kernel_hash;
 use pg2::graph::Graph;
 use pipelines::predict::roofline::{self, Engine, GPUS, GpuModel, HANEY, Kernel, Lanes, Mode, Prediction, Work};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use terminal::count::within;
+use terminal::failure::Failure;
+use terminal::files::{self, Files};
+use terminal::{input, output, source};
 
 #[derive(clap::Args)]
 pub struct RooflineArgs {

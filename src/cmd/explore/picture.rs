@@ -2,9 +2,9 @@
 
 use super::Axis;
 use super::point::Point;
-use crate::chart::axis::Scale;
-use crate::chart::{escaped, opened};
 use std::fmt::Write;
+use terminal::chart::axis::Scale;
+use terminal::chart::{escaped, opened};
 
 /// Sides of a panel and what lies around it, in pixels.
 const PANEL: (f64, f64) = (320.0, 320.0);
@@ -28,7 +28,7 @@ fn tick(x: f64) -> String {
 /// The whole figure.
 pub fn svg(kernel: &str, axes: &[Axis], points: &[Point]) -> String {
     let names = ["register bits", "multiplier bits", "table bits"];
-    let shown: Vec<usize> = (0..3).filter(|c| points.iter().all(|p| p.costs()[*c] > 0)).collect();
+    let shown: Vec<usize> = (0..3).filter(|c| points.iter().all(|p| p.of.costs()[*c] > 0)).collect();
     let width = LEFT + shown.len().max(1) as f64 * (PANEL.0 + GAP);
     let height = TOP + PANEL.1 + BOTTOM;
     let mut out = opened(width, height);
@@ -36,15 +36,15 @@ pub fn svg(kernel: &str, axes: &[Axis], points: &[Point]) -> String {
     let title = escaped(&format!("{kernel}: error against cost over {}", varied.join(" and ")));
     let _ =
         writeln!(out, "<text x=\"{LEFT}\" y=\"26\" font-size=\"16\" font-weight=\"bold\" class=\"ink\">{title}</text>");
-    let outputs = points[0].errors.iter().map(|e| e.output.as_str()).collect::<Vec<_>>().join(", ");
+    let outputs = points[0].of.errors.iter().map(|e| e.output.as_str()).collect::<Vec<_>>().join(", ");
     let measure = escaped(&format!("relative L2 error against f64, the largest of {outputs}"));
     let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"46\" class=\"soft\">{measure}</text>");
     // Errors of 0 and those beyond all numbers lie on the frame.
-    let finite = points.iter().map(|p| p.error).filter(|e| *e > 0.0 && e.is_finite());
+    let finite = points.iter().map(|p| p.of.error).filter(|e| *e > 0.0 && e.is_finite());
     let y = Scale::log(finite, TOP + PANEL.1, TOP);
     for (panel, cost) in shown.iter().enumerate() {
         let left = LEFT + panel as f64 * (PANEL.0 + GAP);
-        let x = Scale::log(points.iter().map(|p| p.costs()[*cost] as f64), left, left + PANEL.0);
+        let x = Scale::log(points.iter().map(|p| p.of.costs()[*cost] as f64), left, left + PANEL.0);
         frame(&mut out, &x, &y, names[*cost], panel == 0);
         scatter(&mut out, &x, &y, points, *cost);
     }
@@ -93,16 +93,18 @@ fn frame(out: &mut String, x: &Scale, y: &Scale, name: &str, first: bool) {
 
 /// The points, and the front of this cost alone.
 fn scatter(out: &mut String, x: &Scale, y: &Scale, points: &[Point], cost: usize) {
-    let place = |p: &Point| (x.at(p.costs()[cost] as f64), y.at(p.error.clamp(y.low, y.high)));
+    let place = |p: &Point| (x.at(p.of.costs()[cost] as f64), y.at(p.of.error.clamp(y.low, y.high)));
     let mut sorted: Vec<&Point> = points.iter().collect();
     sorted.sort_by(|a, b| {
-        (a.costs()[cost], a.error).partial_cmp(&(b.costs()[cost], b.error)).unwrap_or(std::cmp::Ordering::Equal)
+        (a.of.costs()[cost], a.of.error)
+            .partial_cmp(&(b.of.costs()[cost], b.of.error))
+            .unwrap_or(std::cmp::Ordering::Equal)
     });
     let mut best = f64::INFINITY;
     let mut line = String::new();
     for p in sorted {
-        if p.error < best {
-            best = p.error;
+        if p.of.error < best {
+            best = p.of.error;
             let (px, py) = place(p);
             // A step: between two points of the front there is nothing cheaper.
             let _ = if line.is_empty() { write!(line, "M{px:.1} {py:.1}") } else { write!(line, "H{px:.1}V{py:.1}") };
@@ -114,7 +116,7 @@ fn scatter(out: &mut String, x: &Scale, y: &Scale, points: &[Point], cost: usize
     for p in points.iter().filter(|p| !p.front).chain(points.iter().filter(|p| p.front)) {
         let (px, py) = place(p);
         let (fill, stroke) = if p.front { ("#1f6feb", "#1f6feb") } else { ("white", "#888") };
-        let about = escaped(&format!("{}: {:.2e}", p.written.join(", "), p.error));
+        let about = escaped(&format!("{}: {:.2e}", p.written.join(", "), p.of.error));
         let _ = writeln!(
             out,
             "<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"4\" fill=\"{fill}\" stroke=\"{stroke}\"><title>{about}</title></circle>"

@@ -10,7 +10,7 @@ pub fn table(axes: &[Axis], points: &[Point]) -> String {
     let mut header = vec![String::new()];
     header.extend(axes.iter().map(|a| a.name.clone()));
     header.extend(["register bits", "multiplier bits", "table bits", "cycles"].map(String::from));
-    for e in &points[0].errors {
+    for e in &points[0].of.errors {
         header.extend([format!("{} L2", e.output), format!("{} max", e.output)]);
     }
     header.push("flags".into());
@@ -19,10 +19,10 @@ pub fn table(axes: &[Axis], points: &[Point]) -> String {
         let mark = [(p.front, '*'), (p.as_written, '=')];
         let mut row: Vec<String> = vec![mark.iter().filter(|m| m.0).map(|m| m.1).collect()];
         row.extend(p.written.iter().cloned());
-        row.extend(p.costs().map(|c| c.to_string()));
-        row.push(p.cycles.to_string());
-        row.extend(p.errors.iter().flat_map(|e| [e.rel_l2, e.rel_max]).map(|x| format!("{x:.2e}")));
-        row.push(p.flags.join(" "));
+        row.extend(p.of.costs().map(|c| c.to_string()));
+        row.push(p.of.cycles.to_string());
+        row.extend(p.of.errors.iter().flat_map(|e| [e.rel_l2, e.rel_max]).map(|x| format!("{x:.2e}")));
+        row.push(p.of.flags.join(" "));
         rows.push(row);
     }
     let widths: Vec<usize> =

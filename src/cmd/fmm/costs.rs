@@ -1,14 +1,14 @@
 //! `fmm --tune` measures what the stages cost on this machine and keeps it; later runs choose their leaf size by it.
 
-use super::failure;
-use crate::failure::{Failure, safe};
-use crate::output;
-use crate::progress::Progress;
+use super::ranks::failure_of;
 use fmm::octree::tune::cost;
 use pairforge::fmm::costs::{self, Kept, Known};
+use pairforge::fmm::ranks::costs_of_first;
 use pairforge::fmm::{Basis, Precision};
-use ranks::RankError;
-use ranks::comm::{Comm, broadcast};
+use ranks::comm::Comm;
+use terminal::failure::{Failure, safe};
+use terminal::output;
+use terminal::progress::Progress;
 
 /// Tells of measured costs that are not used.
 pub fn warn(known: &Known) {
@@ -25,17 +25,11 @@ pub fn known() -> Known {
     known
 }
 
-/// The same on ranks: what the machine of the first one has kept counts on all, so that they choose the same leaves.
-pub fn known_on(comm: &dyn Comm) -> Result<Known, RankError> {
-    let own = match costs::kept() {
-        _ if comm.rank() > 0 => None,
-        Ok(bytes) => bytes,
-        Err(_) => {
-            known();
-            None
-        }
-    };
-    Ok(Known::of(Some(&broadcast(comm, own.unwrap_or_default())?)))
+/// The same on ranks: what the machine of the first one has kept counts on all.
+pub fn known_on(comm: &dyn Comm) -> Result<Known, Failure> {
+    let known = costs_of_first(comm).map_err(failure_of)?;
+    warn(&known);
+    Ok(known)
 }
 
 /// Measures, keeps and shows the costs.
@@ -43,8 +37,7 @@ pub fn measure() -> Result<(), Failure> {
     let mut shown: Option<Progress> = None;
     let kept = costs::measure(&mut |done, all| {
         shown.get_or_insert_with(|| Progress::new("measuring", all)).at(done);
-    })
-    .map_err(failure)?;
+    })?;
     drop(shown);
     let path = kept.keep().map_err(|e| Failure::Tool(e.to_string()))?;
     output::print(&table(&kept))?;

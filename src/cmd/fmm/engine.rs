@@ -2,10 +2,10 @@
 
 use crate::cmd::folding::FoldArgs;
 use crate::cmd::lanes::LaneArgs;
-use crate::failure::Failure;
 use hdl::circuit::target::Clock;
 use hdl::engine::usual;
 use pairforge::backends::{BACKENDS, BackendOptions, Entry};
+use terminal::failure::Failure;
 
 #[derive(clap::Args)]
 pub struct EngineArgs {

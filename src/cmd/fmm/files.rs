@@ -1,23 +1,23 @@
 //! The input and output files of an FMM.
 
 use super::ranks::table as ranks_table;
-use super::same::{self, Content};
 use super::{Args, BYTES_A_PARTICLE, NATIVE, roofline, table};
-use crate::failure::Failure;
-use crate::files::{self, Files, Format};
-use crate::{input, memory, output, source};
 use fmm::data::input::{Input, SOURCES, columns_of, csv_head, csv_rows, to_csv};
 use fmm::data::particles::{Field, Particles};
 use fmm::data::random::{Charge, Distribution};
 use fmm::data::{self, npy, random};
 use fmm::octree::stats::Stats;
 use fmm::octree::{Coincident, MOST_PARTICLES};
+use pairforge::fmm::ranks::same::{self, Content};
 use ranks::comm::{Comm, Tag};
 use ranks::report::RanksReport;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use terminal::failure::Failure;
+use terminal::files::{self, Files, Format};
+use terminal::{input, memory, output, source};
 
 impl Args {
     pub fn files(&self) -> Files {

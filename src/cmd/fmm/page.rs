@@ -1,8 +1,8 @@
 //! The common parts of the tables of FMMs: the rows of stages as text, and the page of `--report`.
 
 use super::roofline;
-use crate::failure::Failure;
 use askama::Template;
+use terminal::failure::Failure;
 
 /// A stage's row.
 pub struct Row {

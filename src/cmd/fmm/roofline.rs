@@ -1,9 +1,9 @@
 //! P2P of a run as GPUs and boards would take it at the least, beside what this run took: a table of the report.
 
 use super::engine::EngineArgs;
-use crate::failure::Failure;
 use pg2::graph::Graph;
 use pipelines::predict::roofline::{self, GPUS, Kernel, Lanes, Prediction, Work};
+use terminal::failure::Failure;
 
 /// A row as shown.
 pub struct Row {

@@ -2,9 +2,9 @@
 
 use super::page::{self, Page, Part, Row, or_dash, seconds};
 use super::roofline;
-use crate::failure::Failure;
 use fmm::octree::budget::{Budget, Cause, Parts};
 use fmm::octree::stats::{LeafBy, Reference, Stats};
+use terminal::failure::Failure;
 
 /// The stages in the order of the algorithm.
 fn rows(s: &Stats) -> Vec<Row> {

@@ -3,9 +3,6 @@
 use super::super::fmm::files::save;
 use super::super::fmm::roofline;
 use super::{Args, BYTES_A_POINT, ChargeArg, DistArg, KernelArg, table};
-use crate::failure::Failure;
-use crate::files::{self, Files};
-use crate::{input, memory, output};
 use fmm::data::npy;
 use fmm::data::plane::{self, Distribution, Points};
 use fmm::data::random::Charge;
@@ -13,6 +10,9 @@ use fmm::octree::MOST_PARTICLES;
 use fmm::plane::Solution;
 use fmm::plane::stats::Stats;
 use pg2::graph::Graph;
+use terminal::failure::Failure;
+use terminal::files::{self, Files};
+use terminal::{input, memory, output};
 
 impl Args {
     pub fn files(&self) -> Files {

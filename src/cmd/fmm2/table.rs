@@ -2,8 +2,8 @@
 
 use super::super::fmm::page::{self, Page, Row};
 use super::super::fmm::roofline;
-use crate::failure::Failure;
 use fmm::plane::stats::Stats;
+use terminal::failure::Failure;
 
 /// The stages in the order of the algorithm.
 fn rows(s: &Stats) -> Vec<Row> {

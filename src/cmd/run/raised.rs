@@ -1,11 +1,11 @@
 //! The flags that a run raised: on how many targets, of which outputs, and at which lines they can arise.
 
-use crate::source::Kernel;
 use fmm::shown::escaped;
 use hdl::Flags;
 use pg2::graph::Graph;
 use pg2::report::origins::{Origin, origins};
 use serde::Serialize;
+use terminal::source::Kernel;
 
 /// A flag that was raised, in the keys that docs/reference/json.md names.
 #[derive(Serialize)]

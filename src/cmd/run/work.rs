@@ -1,8 +1,5 @@
 //! The sources that act on each target: all on all, those in cells nearby, or those that a file lists.
 
-use crate::csv::{self, Column};
-use crate::failure::Failure;
-use crate::files::Files;
 use fmm::shown;
 use hdl::{Flags, Format};
 use pg2::graph::Graph;
@@ -10,6 +7,9 @@ use pipelines::cells::{self, Reach, Report};
 use pipelines::job::{Backend, Job, Run, SourceRange, Table};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use terminal::csv::{self, Column};
+use terminal::failure::Failure;
+use terminal::files::Files;
 
 #[derive(clap::Args)]
 pub struct Which {

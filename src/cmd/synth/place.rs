@@ -1,8 +1,7 @@
 //! Where a design goes: the goal, its clock, and the engine that suits it.
 
 use super::Args;
-use crate::cmd::lanes::{Share, each};
-use crate::failure::Failure;
+use crate::cmd::lanes::each;
 use flow::{Goal, Tools};
 use hdl::board::pll::Source;
 use hdl::board::{BOARDS, Board, DEVICES, gigabit, top};
@@ -11,8 +10,10 @@ use hdl::engine::{Config, usual};
 use hdl::ethernet;
 use hdl::rtl::netlist::{Module, Netlist};
 use hdl::serial::{self, Identity};
+use pairforge::kernel::fit::Share;
 use pg2::backend::build::Built;
 use std::net::Ipv4Addr;
+use terminal::failure::Failure;
 
 pub(super) fn goal(args: &Args) -> Result<Goal, Failure> {
     let unknown = |kind: &str, name: &str, known: Vec<&str>| {

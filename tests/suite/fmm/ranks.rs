@@ -33,11 +33,7 @@ fn commands_that_do_not_run_on_ranks_are_refused_once() {
         (hydra("0"), second, first),
         (step("0"), second, first),
         (step("0"), "list kernels", "`list` does not run on ranks"),
-        (
-            [("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "3")],
-            "bench build --repeat 1",
-            "the benchmark `build`",
-        ),
+        ([("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "3")], "bench fmm --repeat 1", "the benchmark `fmm`"),
         // Open MPI's library does not find these.
         (hydra("0"), "fmm --n 10 -o f.csv", "find each other by Open MPI"),
     ] {
@@ -444,46 +440,4 @@ fn ranks_that_fail_end_all_with_one_sentence() {
         assert!(!p.path("none.csv").exists() && !p.path("cache/costs.json").exists());
         assert!(!p.names().iter().any(|n| n.starts_with(".pairforge")));
     }
-}
-
-#[test]
-fn the_benchmark_on_ranks_gives_tables_and_figures() {
-    let p = Place::new();
-    let ended = p.run("bench mpi --n 600 --repeat 1 --json m.json --csv m.csv --svg m.svg").expect(0);
-    let parts = ["Table II: ", "weak scaling", "strong scaling", "Eq. 3 fitted", "threads of one process"];
-    assert!(parts.iter().all(|part| ended.out.contains(part)), "{}", ended.out);
-    let found: serde_json::Value = p.text("m.json").parse().expect("JSON");
-    let rows = found["rows"].as_array().expect("rows");
-    let of = |table: &str| rows.iter().filter(|row| row["table"] == table).collect::<Vec<_>>();
-    assert_eq!(["orders", "sizes", "weak", "strong"].map(|table| of(table).len()), [8, 3, 6, 6]);
-    // Errors fall with the order, and f64 goes on where f32 stops.
-    let errors: Vec<f64> = of("orders").iter().map(|row| row["potential_error"].as_f64().expect("an error")).collect();
-    assert!(errors[0] > 3.0 * errors[1] && errors[3] > 10.0 * errors[7], "{errors:?}");
-    for row in rows {
-        let [total, share] = ["total", "share"].map(|key| row[key].as_f64().expect("a number"));
-        assert!(total > 0.0 && share > 0.0 && share < 1.0, "{row}");
-        assert_eq!(row["messages"] == 0, row["ranks"] == 1, "{row}");
-    }
-    assert_eq!(found["equation_3"]["runs"].as_array().map(Vec::len), Some(8));
-    let csv = p.text("m.csv");
-    let lengths: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
-    assert!(lengths.len() == 24 && lengths.iter().all(|n| *n == lengths[0]), "{csv}");
-    assert_eq!(p.text("m.svg").matches(">perfect scaling<").count(), 2);
-    let ended = p.run("bench mpi --n 150 --repeat 1 --mpirun none-of-this").expect(3);
-    assert!(ended.err.contains("none-of-this: cannot be started"), "{}", ended.err);
-}
-
-#[test]
-fn the_benchmark_of_ranks_counts_and_draws() {
-    let p = Place::new();
-    let ended = p.run("bench ranks --ranks 16 --csv r.csv --svg r.svg").expect(0);
-    assert!(
-        ["uniform: ", "sphere: ", "plummer: ", "Eq. 3 fitted"].iter().all(|part| ended.out.contains(part)),
-        "{}",
-        ended.out
-    );
-    let csv = p.text("r.csv");
-    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
-    assert!(rows.len() == 7 && rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
-    assert!(p.text("r.svg").contains("P^(1/3)"));
 }

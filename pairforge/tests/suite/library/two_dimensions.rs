@@ -57,7 +57,7 @@ fn kernels_run_p2p_by_their_bits() {
         Plan::new([&x, &y], &options).unwrap().run_all(&[Strengths { re: &re, im: Some(&im) }]).unwrap()
     };
     let (bits, real) = (on("emulator"), on("cpu"));
-    assert!(bits.stats.kernels.streamed.p2p > 0 && bits.stats.backend == "emulator");
+    assert!(bits.stats.streamed.p2p > 0 && bits.stats.backend == "emulator");
     let size = real.solutions[0].field.vector.iter().flatten().fold(0.0, |a: f64, b| a.max(b.abs()));
     for (a, b) in bits.solutions[0].field.vector.iter().flatten().zip(real.solutions[0].field.vector.iter().flatten()) {
         assert!((a - b).abs() <= 1e-4 * size, "{a} {b}");

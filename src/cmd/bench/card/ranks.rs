@@ -1,11 +1,8 @@
 //! The benchmark on ranks of MPI, which have their GPUs each: seconds of particles that are made on them.
 
-use super::super::{Args, spread};
+use super::super::Args;
 use super::failure;
 use crate::cmd::fmm::{agreed, failure_of, of_rank};
-use crate::failure::Failure;
-use crate::output::{self, say};
-use crate::source;
 use fmm::expansion::basis::Basis;
 use fmm::octree::{FmmOptions, Precision};
 use gpu::octree::{Gpu, Share};
@@ -14,6 +11,10 @@ use ranks::comm::{Comm, agree, on_machine};
 use ranks::gpus::{self, TimedRun};
 use ranks::mpi::Mpi;
 use serde::Serialize;
+use terminal::bench::spread;
+use terminal::failure::Failure;
+use terminal::source;
+use terminal::{output, say};
 
 #[derive(Serialize)]
 struct Figures<'a> {

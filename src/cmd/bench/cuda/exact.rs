@@ -1,9 +1,6 @@
 //! The exact mode of all shipped kernels: bits and flags as the emulator's, and the pairs a second of both.
 
 use super::{Bench, failure, mode, sorted};
-use crate::failure::Failure;
-use crate::output::say;
-use crate::source;
 use gpu::cuda::pairs;
 use hdl::Format;
 use pairforge::backends::{self, BackendOptions};
@@ -14,6 +11,9 @@ use pipelines::predict::roofline::Work;
 use serde::Serialize;
 use sim::stimuli::{self, Style};
 use std::time::Instant;
+use terminal::failure::Failure;
+use terminal::say;
+use terminal::source;
 
 /// Targets and sources that are measured, and those that are compared with the emulator.
 const MEASURED: (usize, usize) = (1 << 16, 1 << 16);

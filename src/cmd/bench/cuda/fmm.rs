@@ -1,10 +1,6 @@
 //! Whole FMMs with the GPU, beside direct summation on it and beside the CPU: the break-even, the stages, and several GPUs.
 
 use super::{Bench, FMM, LEAF, p2p, sorted};
-use crate::cmd::bench::fmm::wrong;
-use crate::failure::Failure;
-use crate::output::say;
-use crate::source;
 use fmm::data::particles::Particles;
 use fmm::data::random::{self, Charge, Distribution};
 use fmm::direct::error;
@@ -19,6 +15,9 @@ use gpu::cuda::device;
 use gpu::octree::Gpu;
 use serde::Serialize;
 use std::time::Instant;
+use terminal::failure::Failure;
+use terminal::say;
+use terminal::source;
 
 /// Numbers of particles.
 const SIZES: [usize; 10] = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, FMM];
@@ -68,7 +67,7 @@ fn whole(
 ) -> Result<(f64, f64, Solution), Failure> {
     let mut once = || -> Result<(f64, Solution), Failure> {
         let start = Instant::now();
-        let answer = gpu.solve(particles.columns().into(), &[&particles.q], options).map_err(wrong)?;
+        let answer = gpu.solve(particles.columns().into(), &[&particles.q], options)?;
         let Solutions { mut fields, stats } =
             answer.map_err(|why| Failure::Tool(format!("the card does not run all stages: {why}")))?;
         let solution = Solution { field: fields.swap_remove(0), stats };
@@ -95,11 +94,11 @@ fn planned(
     let mut list: Vec<&mut dyn Executor<Plan>> = gpu.into_iter().map(|gpu| gpu as &mut dyn Executor<Plan>).collect();
     let mut once = || -> Result<(f64, f64, Solution), Failure> {
         let start = Instant::now();
-        let plan = Plan::new(particles.columns(), options).map_err(wrong)?;
-        plan.solve(&particles.q, &mut list, &mut |_, _, _| {}).map_err(wrong)?;
+        let plan = Plan::new(particles.columns(), options)?;
+        plan.solve(&particles.q, &mut list, &mut |_, _, _| {})?;
         let whole = start.elapsed().as_secs_f64();
         let start = Instant::now();
-        let solution = plan.solve(&particles.q, &mut list, &mut |_, _, _| {}).map_err(wrong)?;
+        let solution = plan.solve(&particles.q, &mut list, &mut |_, _, _| {})?;
         Ok((whole, start.elapsed().as_secs_f64(), solution))
     };
     check(particles, &once()?.2)?;
@@ -115,7 +114,7 @@ fn planned(
 /// Seconds by the number of particles, the break-even, and the shares of the stages.
 pub fn run(bench: &mut Bench) -> Result<(), Failure> {
     let kernel = source::load("p2p")?.1;
-    let mut gpu = Gpu::open("cuda", &kernel).map_err(wrong)?;
+    let mut gpu = Gpu::open("cuda", &kernel)?;
     say!(
         "  FMM of order {ORDER}, solid harmonics, f32, and direct summation on the card; seconds from particles to field:"
     )?;
@@ -233,11 +232,11 @@ pub fn cards(bench: &mut Bench) -> Result<(), Failure> {
     let n = 4 * FMM;
     let particles = random::generate(n, Distribution::Uniform, Charge::Positive, 1);
     let options = FmmOptions { precision: Precision::F32, leaf: LEAF, near_only: true, ..FmmOptions::default() };
-    let plan = Plan::new(particles.columns(), &options).map_err(wrong)?;
+    let plan = Plan::new(particles.columns(), &options)?;
     let mut first: Option<Solution> = None;
     for cards in [1, 2, 4].into_iter().filter(|cards| *cards <= device::count()) {
-        let mut gpu = Gpu::open_gpus("cuda", &kernel, cards).map_err(wrong)?;
-        let mut once = || plan.solve(&particles.q, &mut [&mut gpu], &mut |_, _, _| {}).map_err(wrong);
+        let mut gpu = Gpu::open_gpus("cuda", &kernel, cards)?;
+        let mut once = || plan.solve(&particles.q, &mut [&mut gpu], &mut |_, _, _| {}).map_err(Failure::from);
         let solution = once()?;
         if first.as_ref().is_some_and(|first| first.field != solution.field) {
             return Err(Failure::Tool(format!("{cards} GPUs give other bits than one")));

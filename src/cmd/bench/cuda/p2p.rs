@@ -1,9 +1,6 @@
 //! P2P on the GPU: all pairs and within an FMM, in every shape that was tried, and at the sizes of Haney et al.
 
 use super::{ALL, Bench, FMM, Figure, ISSUED, LEAF, Problem, failure, mode, sorted, spread};
-use crate::failure::Failure;
-use crate::output::say;
-use crate::source;
 use fmm::data::particles::Particles;
 use fmm::tree::Tree;
 use fmm::tree::charges::Charges;
@@ -13,6 +10,9 @@ use pg2::graph::Graph;
 use pipelines::predict::roofline::{HANEY, Work, haney};
 use serde::Serialize;
 use std::time::Instant;
+use terminal::failure::Failure;
+use terminal::say;
+use terminal::source;
 
 /// A kernel with the names of its pins, and the sign of its potential.
 struct Kernel {

@@ -1,7 +1,7 @@
 //! The seconds of FMMs by their number of particles, as a figure with logarithmic axes.
 
 use super::fmm::Row;
-use crate::chart::{Axis, Chart, Series, Style, Unit};
+use terminal::chart::{Axis, Chart, Series, Style, Unit};
 
 /// A line of the figure: what it is, and its seconds.
 type Line = (&'static str, fn(&Row) -> f64);

@@ -1,19 +1,19 @@
 //! The bitstream of a folder that `synth` has written: its engines, its clock and its link.
 
-use super::{Machine, Wanted, hashed};
-use crate::failure::Failure;
-use crate::{input, output, source};
+use super::Wanted;
 use flow::summary::Summary;
 use fmm::octree::FmmOptions;
 use fmm::shown::shown;
 use hdl::board::Board;
 use hdl::engine::Config;
 use pairforge::fmm::kernels::generated;
+use pairforge::fmm::predict::machine::{Machine, hashed};
 use pg2::graph::Graph;
 use pg2::kernels;
 use pipelines::octree::offload;
-use pipelines::predict::Setup;
 use std::path::{Path, PathBuf};
+use terminal::failure::Failure;
+use terminal::{input, output, source};
 
 /// The summary of `synth` for a bitstream, with the clock that it runs at and the file.
 struct Made {
@@ -70,9 +70,8 @@ pub fn machine(asked: &Wanted, board: &'static Board, dir: &Path) -> Result<Mach
     if over_ethernet && asked.predict.baud.is_some() {
         return Err(Failure::file(&path, "is of a link over Ethernet, which has no baud rate; leave --baud out"));
     }
-    let (baud, turnaround) = asked.predict.line(board, over_ethernet);
-    let setup = Setup { clock_mhz, baud, turnaround: turnaround / 1e3 };
-    Ok(Machine { board, setup, engines, joules_per_pair: said.joules_per_pair, synth: None })
+    let link = asked.predict.link(board, over_ethernet);
+    Ok(Machine { board, clock_mhz, link, engines, joules_per_pair: said.joules_per_pair, synth: None })
 }
 
 /// The M2L kernel among those of a bitstream: the one of the order, or a shipped one. A kernel of a user's file has to be named.

@@ -1,6 +1,6 @@
 //! A prediction as text.
 
-use super::{Engine, Report};
+use pairforge::fmm::predict::{Engine, Report};
 
 /// An engine's lanes in words.
 fn lanes(e: &Engine) -> String {

@@ -1,0 +1,82 @@
+//! An open document, and what the compiler makes of it.
+
+use crate::analysis::Analysis;
+use crate::text::Text;
+use crate::uri::path_of;
+use lsp_types::{Location, Position, Range, TextDocumentContentChangeEvent, Uri};
+use pg2::diag::Span;
+use pg2::syntax::names::Names;
+use std::path::PathBuf;
+
+/// Bytes of a text that is large: more than any kernel has that people write.
+const LARGE: usize = 1 << 18;
+
+/// Entries of a list that is sent: symbols, places, findings. Each takes kilobytes until it is sent, and nobody reads more.
+pub const MOST: usize = 5000;
+
+/// A document that the editor has open.
+pub struct Document {
+    pub uri: Uri,
+    pub text: Text,
+    /// The editor's number for this state; none for a file that is read from the disk.
+    pub version: Option<i32>,
+    names: Option<Names>,
+    /// The compiler's analysis, once that was asked for.
+    pub analysis: Option<Analysis>,
+}
+
+impl Document {
+    pub fn new(uri: Uri, text: String, version: Option<i32>) -> Document {
+        Document { uri, text: Text::new(text), version, names: None, analysis: None }
+    }
+
+    /// Applies changes: each replaces a range, or the whole text.
+    pub fn change(&mut self, changes: &[TextDocumentContentChangeEvent], version: i32) {
+        self.version = Some(version);
+        self.text.change(changes);
+        (self.names, self.analysis) = (None, None);
+    }
+
+    pub fn names(&mut self) -> &Names {
+        self.names.get_or_insert_with(|| pg2::syntax::names::names(&self.text))
+    }
+
+    /// Whether what is known of it takes more memory than making it anew takes time.
+    pub fn is_large(&self) -> bool {
+        self.text.len() > LARGE
+    }
+
+    /// Forgets what the text tells, where it is large: hundreds of bytes for a name.
+    pub fn forget_if_large(&mut self) {
+        if self.is_large() {
+            (self.names, self.analysis) = (None, None);
+        }
+    }
+
+    /// The file, if it is one.
+    pub fn path(&self) -> Option<PathBuf> {
+        path_of(self.uri.as_str())
+    }
+
+    /// The kernel's name: the file's stem.
+    pub fn name(&self) -> String {
+        let stem = self.path().and_then(|p| Some(p.file_stem()?.to_string_lossy().into_owned()));
+        stem.unwrap_or_else(|| "kernel".into())
+    }
+
+    pub fn offset(&self, position: Position) -> usize {
+        self.text.offset(position)
+    }
+
+    pub fn offsets(&self, range: Range) -> Span {
+        self.text.offsets(range)
+    }
+
+    pub fn range(&self, span: Span) -> Range {
+        self.text.range(span)
+    }
+
+    pub fn location(&self, span: Span) -> Location {
+        Location::new(self.uri.clone(), self.range(span))
+    }
+}

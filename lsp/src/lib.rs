@@ -1,0 +1,239 @@
+//! The language server of PG2 for editors, over standard input and output.
+//!
+//! One thread reads messages, so that a change that is overtaken by the next one is not diagnosed; the other answers them
+//! in order. Positions in the protocol count UTF-16 units; see `document`.
+
+mod action;
+mod analysis;
+mod answer;
+mod complete;
+mod document;
+mod frame;
+mod hover;
+mod text;
+mod uri;
+
+use document::Document;
+use frame::Incoming;
+use lsp_server::{ErrorCode, Message, Notification, Request, Response};
+use lsp_types::notification::{
+    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, DidSaveTextDocument, Exit, LogMessage,
+    Notification as Notified, PublishDiagnostics,
+};
+use lsp_types::request::{Initialize, Request as Requested, Shutdown};
+use lsp_types::{
+    CodeActionKind, CodeActionOptions, CompletionOptions, Diagnostic, InitializeResult, LogMessageParams, MessageType,
+    OneOf, PositionEncodingKind, PublishDiagnosticsParams, ServerCapabilities, ServerInfo, TextDocumentIdentifier,
+    TextDocumentSyncKind, TextDocumentSyncOptions, Uri,
+};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use terminal::failure::Failure;
+
+/// Serves until the client says `exit` or goes away.
+pub fn serve() -> Result<(), Failure> {
+    let (send, messages) = channel();
+    std::thread::spawn(move || {
+        let mut input = frame::Reader::new(std::io::stdin().lock());
+        while let Some(message) = input.read() {
+            if send.send(message).is_err() {
+                return;
+            }
+        }
+    });
+    let mut server = Server::default();
+    server.serve(&messages);
+    // The protocol wants status 1 from a server that was not asked to shut down.
+    if server.shut_down { Ok(()) } else { Err(Failure::Input("the client left without `shutdown`".into())) }
+}
+
+#[derive(Default)]
+struct Server {
+    initialized: bool,
+    shut_down: bool,
+    documents: BTreeMap<Uri, Document>,
+    /// Documents that have changed since they were diagnosed.
+    changed: BTreeSet<Uri>,
+}
+
+/// An error that answers a request.
+type Refused = (ErrorCode, String);
+
+/// The part that the parameters of all requests about a document have.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct About {
+    text_document: TextDocumentIdentifier,
+}
+
+impl Server {
+    fn serve(&mut self, messages: &Receiver<Incoming>) {
+        loop {
+            let message = match messages.try_recv() {
+                Ok(message) => message,
+                Err(TryRecvError::Disconnected) => return,
+                Err(TryRecvError::Empty) => {
+                    self.diagnose();
+                    let Ok(message) = messages.recv() else { return };
+                    message
+                }
+            };
+            let is_large = self.documents.values().any(Document::is_large);
+            match message {
+                Incoming::Message(Message::Request(request)) => frame::write(self.request(request)),
+                Incoming::Message(Message::Notification(note)) if note.method == Exit::METHOD => return,
+                Incoming::Message(Message::Notification(note)) => self.notification(note),
+                // Nobody asked for it.
+                Incoming::Message(Message::Response(_)) => {}
+                Incoming::Malformed(code, why) => frame::refuse(code, &why),
+            }
+            if is_large {
+                terminal::memory::give_back();
+            }
+        }
+    }
+
+    fn request(&mut self, request: Request) -> Response {
+        // A fault in one answer must not cost the editor its server.
+        let answer = catch_unwind(AssertUnwindSafe(|| self.answer(&request.method, &request.params)));
+        let failed = |_| Err((ErrorCode::InternalError, format!("`{}` failed inside the server", request.method)));
+        match answer.unwrap_or_else(failed) {
+            Ok(result) => Response::new_ok(request.id, result),
+            Err((code, why)) => Response::new_err(request.id, code as i32, why),
+        }
+    }
+
+    fn answer(&mut self, method: &str, params: &Value) -> Result<Value, Refused> {
+        match method {
+            Initialize::METHOD if self.initialized => {
+                return Err((ErrorCode::InvalidRequest, "initialized twice".into()));
+            }
+            // What the client can do changes nothing here, so it is not read.
+            Initialize::METHOD => {
+                self.initialized = true;
+                return serde_json::to_value(capabilities()).map_err(|e| (ErrorCode::InternalError, e.to_string()));
+            }
+            _ if !self.initialized => {
+                return Err((ErrorCode::ServerNotInitialized, "`initialize` comes first".into()));
+            }
+            Shutdown::METHOD => {
+                self.shut_down = true;
+                return Ok(Value::Null);
+            }
+            _ if self.shut_down => return Err((ErrorCode::InvalidRequest, "the server is shut down".into())),
+            _ => {}
+        }
+        let Some(answer) = answer::find(method) else {
+            return Err((ErrorCode::MethodNotFound, format!("`{method}` is not supported")));
+        };
+        let wrong = |e| (ErrorCode::InvalidParams, format!("wrong parameters for `{method}`: {e}"));
+        let about = About::deserialize(params).map_err(wrong)?;
+        let Some(document) = self.documents.get_mut(&about.text_document.uri) else {
+            return Err((ErrorCode::InvalidParams, "the parameters name no open document".into()));
+        };
+        let answer = answer(document, params).map_err(wrong);
+        document.forget_if_large();
+        answer
+    }
+
+    fn notification(&mut self, note: Notification) {
+        if !self.initialized || self.shut_down {
+            return;
+        }
+        let method = note.method.clone();
+        let done = catch_unwind(AssertUnwindSafe(|| self.notified(note)));
+        // A notification has no answer, so the editor's log says why it had no effect.
+        let why = match done {
+            Ok(Ok(())) => return,
+            Ok(Err(e)) => format!("wrong parameters for `{method}`: {e}"),
+            Err(_) => format!("`{method}` failed inside the server"),
+        };
+        notify::<LogMessage>(LogMessageParams { typ: MessageType::ERROR, message: why });
+    }
+
+    fn notified(&mut self, note: Notification) -> serde_json::Result<()> {
+        match note.method.as_str() {
+            DidOpenTextDocument::METHOD => {
+                let item = params::<DidOpenTextDocument>(note)?.text_document;
+                self.changed.insert(item.uri.clone());
+                self.documents.insert(item.uri.clone(), Document::new(item.uri, item.text, Some(item.version)));
+            }
+            DidChangeTextDocument::METHOD => {
+                let params = params::<DidChangeTextDocument>(note)?;
+                let Some(document) = self.documents.get_mut(&params.text_document.uri) else { return Ok(()) };
+                document.change(&params.content_changes, params.text_document.version);
+                self.changed.insert(params.text_document.uri);
+            }
+            DidCloseTextDocument::METHOD => {
+                let uri = params::<DidCloseTextDocument>(note)?.text_document.uri;
+                self.documents.remove(&uri);
+                self.changed.remove(&uri);
+                publish(uri, None, Vec::new());
+            }
+            // What was saved may be included by others.
+            DidSaveTextDocument::METHOD => {
+                self.documents.values_mut().for_each(|d| d.analysis = None);
+                self.changed.extend(self.documents.keys().cloned());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Publishes what is wrong with the documents that have changed.
+    fn diagnose(&mut self) {
+        for uri in std::mem::take(&mut self.changed) {
+            let Some(document) = self.documents.get_mut(&uri) else { continue };
+            let found = catch_unwind(AssertUnwindSafe(|| analysis::diagnostics(document))).unwrap_or_default();
+            document.forget_if_large();
+            let is_large = document.is_large();
+            publish(uri, document.version, found);
+            if is_large {
+                terminal::memory::give_back();
+            }
+        }
+    }
+}
+
+/// The parameters of the notification `N`.
+fn params<N: Notified>(note: Notification) -> serde_json::Result<N::Params> {
+    serde_json::from_value(note.params)
+}
+
+fn notify<N: Notified>(params: N::Params) {
+    frame::write(Notification::new(N::METHOD.into(), params));
+}
+
+fn publish(uri: Uri, version: Option<i32>, diagnostics: Vec<Diagnostic>) {
+    notify::<PublishDiagnostics>(PublishDiagnosticsParams { uri, diagnostics, version });
+}
+
+fn capabilities() -> InitializeResult {
+    let sync = TextDocumentSyncOptions {
+        open_close: Some(true),
+        change: Some(TextDocumentSyncKind::INCREMENTAL),
+        save: Some(true.into()),
+        ..TextDocumentSyncOptions::default()
+    };
+    let remedies =
+        CodeActionOptions { code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]), ..CodeActionOptions::default() };
+    InitializeResult {
+        capabilities: ServerCapabilities {
+            position_encoding: Some(PositionEncodingKind::UTF16),
+            text_document_sync: Some(sync.into()),
+            hover_provider: Some(true.into()),
+            definition_provider: Some(OneOf::Left(true)),
+            references_provider: Some(OneOf::Left(true)),
+            document_highlight_provider: Some(OneOf::Left(true)),
+            document_symbol_provider: Some(OneOf::Left(true)),
+            document_formatting_provider: Some(OneOf::Left(true)),
+            completion_provider: Some(CompletionOptions::default()),
+            code_action_provider: Some(remedies.into()),
+            ..ServerCapabilities::default()
+        },
+        server_info: Some(ServerInfo { name: "pairforge".into(), version: Some(env!("CARGO_PKG_VERSION").into()) }),
+    }
+}
