@@ -206,13 +206,11 @@ impl Plan {
     fn soften(&mut self) {
         let (eps, levels) = (self.tree.map.length(self.options.eps), self.tree.levels.len());
         let own = FmmOptions { leaf: self.options.leaf, ..self.asked.clone() };
-        let other = softening::other(&own, eps, levels);
-        let is_same = |other: &FmmOptions| other.leaf == own.leaf && other.theta == own.theta;
-        // The tree stays even where polynomials of the highest order are less near than the order asked for.
-        let other = other.map(|other| if is_same(&other) { Some(other) } else { softening::softened(&own, own.theta) });
+        // The images of a tree are those of its angle.
+        let theta = if own.periodic.is_some() { self.options.theta } else { own.theta };
         let is_softened = |options: &FmmOptions| options.basis == Basis::Softened;
         let was = is_softened(&self.options);
-        self.options = other.flatten().unwrap_or(own);
+        self.options = softening::on_tree(&own, theta, eps, levels);
         if is_softened(&self.options) != was {
             self.kernel = softening::kernel(&self.options, &self.tree.map, levels);
         }

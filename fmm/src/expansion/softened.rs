@@ -34,13 +34,13 @@ impl<T: Vectors> Softened<T> {
         let edges = |level: usize| kernel.eps * (level as f64).exp2();
         let levels = (0..=MAX_LEVEL as usize).take_while(|level| edges(*level) <= orders::LONGEST).count();
         let most = orders::most(near2);
+        let of_levels: Vec<usize> = orders::of_levels(order, near2, kernel.eps, kernel.levels).collect();
         let of_level = |level: usize| {
             let function: Arc<dyn Function> = match level < levels {
                 true => Arc::new(Change { eps: kernel.eps }),
                 false => Arc::new(Kernel::new(kernel.eps, kernel.levels)),
             };
-            let order = if level < kernel.levels { orders::needed(order, near2, edges(level)).min(most) } else { 0 };
-            (function, order)
+            (function, of_levels.get(level).map_or(0, |order| most.min(*order)))
         };
         let hard = Solid::new(order, near2).lower_beyond(lower_beyond);
         let soft = Chebyshev::by_level((0..=MAX_LEVEL as usize).map(of_level).collect(), near2, Units::Cell);

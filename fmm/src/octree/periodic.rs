@@ -1,7 +1,7 @@
 //! Periodic boundaries of a plan: what is refused, points in the box, and the uniform background (RULES H16).
 
 use super::executor::State;
-use super::{FmmError, FmmOptions};
+use super::{FmmError, FmmOptions, softening};
 use crate::data::particles::Columns;
 use crate::data::periodic::Periodic;
 use crate::data::problem::Geometry;
@@ -33,7 +33,7 @@ pub(super) fn check(periodic: &Periodic, options: &FmmOptions) -> Result<(), Fmm
             options.theta
         ));
     }
-    Ok(())
+    softening::check_images(options, options.eps / periodic.length)
 }
 
 /// The tree of a plan, with the images of its cells where boundaries are periodic.

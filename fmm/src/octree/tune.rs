@@ -265,7 +265,10 @@ fn other(options: &FmmOptions, problem: &Problem, limit: Limit) -> Option<FmmOpt
     match limit {
         Limit::F32 if free.precision => options.precision = Precision::F64,
         Limit::Order | Limit::Softening
-            if free.theta && options.theta > SMALL_THETA && (limit == Limit::Order || options.periodic.is_none()) =>
+            if free.theta
+                && options.theta > SMALL_THETA
+                && (limit == Limit::Order || options.periodic.is_none())
+                && softening::images_agree(&options, SMALL_THETA) =>
         {
             options.theta = SMALL_THETA;
             options.order = options.order.min(options.max_order());

@@ -162,7 +162,7 @@ fn the_far_field_is_softened_where_it_matters() {
         ("--n 1500 --order 4 --expansion cartesian", "uniform --charge positive", &[1e-4, 0.03, 40.0]),
         ("--n 1500 --order 5 --precision f32", "normal --charge random", &[0.01, 1.0]),
         ("--n 1500 --order 3", "plummer", &[0.05]),
-        ("--n 1000 --order 4", "sphere --charge random", &[0.02]),
+        ("--n 1000 --order 4", "sphere --charge random", &[0.02, 0.2]),
         ("--n 500 --order 30 --expansion solid", "uniform --charge positive", &[0.05]),
     ]);
 }
@@ -236,5 +236,5 @@ fn whatever_is_computed_is_softened() {
     assert!(run(&p, "--n 500 --leaf 20 --eps 0.1 --backend cpu").out.contains("the far field is softened too"));
     // The step below an order is that of the order that the far field has.
     let out = run(&p, "--n 500 --leaf 20 --eps 0.1 --order 6 --expansion solid --lower-beyond 9").out;
-    assert!(out.contains("order 6, theta") && out.contains("of order 7 (6 beyond d.d = 9)"), "{out}");
+    assert!(out.contains("order 6, theta") && out.contains("of order 9 (8 beyond d.d = 9)"), "{out}");
 }

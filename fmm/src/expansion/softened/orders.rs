@@ -8,6 +8,9 @@ use crate::expansion::chebyshev::table_bytes;
 /// Softening lengths in edges up to which harmonics act.
 pub const LONGEST: f64 = 0.6;
 
+/// Softening lengths in edges of the smallest cells from which on harmonics have another order more.
+const LONG: [f64; 2] = [0.1, 0.2];
+
 /// The highest order of the polynomials.
 pub const MOST: usize = 16;
 
@@ -56,9 +59,25 @@ const OF_SOFTENED: [(f64, [f64; 13]); 6] = [
 /// The last of these lengths.
 const FARTHEST: f64 = 2.8;
 
+/// By how many orders harmonics exceed one that is as near to 1/r as the order asked for, given the softening length in edges of the
+/// smallest cells. Beside the steep gradients of near pairs, errors of the far field are small. The longer the softening length, the less
+/// is left of those: of charges of both signs, pairs at about that distance then give most of a gradient, far ones as well as near ones.
+/// Measured with uniform particles in a cube, in a layer and on a sphere: from the last of these lengths on it stays the same.
+pub fn more(edges: f64) -> usize {
+    1 + LONG.iter().filter(|from| edges > **from).count()
+}
+
+/// The order of the polynomials of each level of a tree beside harmonics of an order, with a softening length in boxes: they keep what the
+/// first order more asks for. Their tables take longer than all harmonics, and where all charges have one sign their error is larger.
+pub fn of_levels(order: usize, near2: u64, eps: f64, levels: usize) -> impl Iterator<Item = usize> {
+    let edges = move |level: usize| eps * (level as f64).exp2();
+    let beside = (order + 1).saturating_sub(more(edges(levels.max(1) - 1))).max(1);
+    (0..levels).map(move |level| needed(beside, near2, edges(level)))
+}
+
 /// The order of the polynomials that an order of the harmonics asks for between cells that are near below `near2`, with a softening length
 /// in edges; 0 where softening does not matter. It may be more than [`most`].
-pub fn needed(order: usize, near2: u64, edges: f64) -> usize {
+fn needed(order: usize, near2: u64, edges: f64) -> usize {
     // As the gradient of the nearest pairs of cells, which are two edges apart.
     let falls = (1.0 + 0.25 * edges * edges).powf(-1.5);
     let wanted = SHARE * of_harmonics(order) * falls;
@@ -91,7 +110,7 @@ fn of_harmonics(order: usize) -> f64 {
 
 /// Whether polynomials are as near on all levels of a tree as harmonics of an order are. `eps` is the softening length in boxes.
 pub fn reach(order: usize, near2: u64, eps: f64, levels: usize) -> bool {
-    (0..levels).all(|level| needed(order, near2, eps * (level as f64).exp2()) <= most(near2))
+    of_levels(order, near2, eps, levels).all(|order| order <= most(near2))
 }
 
 #[cfg(test)]
@@ -110,6 +129,11 @@ mod tests {
             }
         }
         assert_eq!([needed(7, 4, 0.5), needed(7, 4, 0.03), needed(12, 4, 0.5)], [8, 0, 12]);
+        assert!([1e-4, 0.04, 0.06, 0.19, 0.21, 1e3].map(more).windows(2).all(|w| w[0] <= w[1]) && more(0.0) == 1);
+        // More orders of harmonics leave the polynomials as they are.
+        let of = |order, eps: f64| of_levels(order, 4, eps, 5).collect::<Vec<_>>();
+        assert_eq!(of(9, 0.03), (0..5).map(|k| needed(7, 4, 0.03 * f64::from(1 << k))).collect::<Vec<_>>());
+        assert_eq!(of(7, 0.005), (0..5).map(|k| needed(7, 4, 0.005 * f64::from(1 << k))).collect::<Vec<_>>());
         assert!(reach(17, 4, 1e-3, 10) && !reach(30, 4, 1e-3, 10));
     }
 }

@@ -1,0 +1,74 @@
+use super::*;
+use crate::data::periodic::Periodic;
+use crate::data::random::{Charge, Distribution, generate};
+use crate::direct::error::{compare, reference, sample};
+use crate::octree::Plan;
+
+/// The gradient's error, by the reference of periodic runs, and the plan.
+fn error(options: &FmmOptions, charge: Charge) -> (f64, Plan) {
+    let particles = generate(300, Distribution::Uniform, charge, 5);
+    let plan = Plan::new(particles.columns(), options).expect("it is possible");
+    let field = plan.solve(&particles.q, &mut [], &mut |_, _, _| {}).expect("it runs").field;
+    let targets = sample(particles.len(), 40, 5);
+    let right = reference(&particles, &targets, options.eps, options.periodic.as_ref());
+    (compare(&field, &targets, &right, 1.0).gradient_rel_l2.expect("there is a gradient"), plan)
+}
+
+#[test]
+fn as_many_images_are_softened_at_all_angles() {
+    for (basis, order) in [(Basis::Cartesian, 4), (Basis::Solid, 5)] {
+        for (axes, charge) in [([true; 3], Charge::Random), ([true, false, true], Charge::Positive)] {
+            // A tree that is one cell, and one that has far cells.
+            for leaf in [400, 20] {
+                for eps in [0.0, 1e-6, 1e-3, 0.2, 1.5] {
+                    for theta in [0.5, 0.45, 0.3, 0.25] {
+                        let periodic = Some(Periodic { length: 1.0, axes });
+                        let options = FmmOptions { basis, order, leaf, eps, theta, periodic, ..FmmOptions::default() };
+                        let (error, plan) = error(&options, charge);
+                        // Orders at smaller angles are those of smaller errors.
+                        let most = 8.0 * usual(&options);
+                        assert!(error < most, "{basis:?} {axes:?} {leaf} {eps} {theta}: {error:e}, not {most:e}");
+                        let is_kept = plan.options.theta == theta;
+                        assert!(is_kept || plan.options.theta == 0.5 && eps > 1e-6, "{eps} {theta}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn angles_that_no_order_replaces_are_refused() {
+    let periodic = |length| Some(Periodic { length, axes: [true; 3] });
+    let options = FmmOptions { basis: Basis::Solid, order: 25, theta: 0.25, ..FmmOptions::default() };
+    for length in [1e-9, 1.0, 1e9] {
+        let with = |eps: f64| FmmOptions { periodic: periodic(length), eps: eps * length, ..options.clone() };
+        assert!(with(1e-12).check().is_ok() && with(0.0).check().is_ok());
+        let told = with(0.5).check().expect_err("it is refused").to_string();
+        assert!(told.contains("--theta 0.5"), "{told}");
+        assert!(FmmOptions { near_only: true, ..with(0.5) }.check().is_ok());
+        assert!(FmmOptions { theta: 0.5, ..with(0.5) }.check().is_ok());
+    }
+    assert!(FmmOptions { eps: 0.5, ..options }.check().is_ok());
+}
+
+#[test]
+fn a_plan_keeps_the_images_of_its_tree_from_order_to_order() {
+    let periodic = Some(Periodic { length: 1.0, axes: [true; 3] });
+    let base = FmmOptions { basis: Basis::Solid, leaf: 20, theta: 0.3, periodic, ..FmmOptions::default() };
+    for eps in [0.0, 0.01, 0.3] {
+        let particles = generate(300, Distribution::Uniform, Charge::Random, 5);
+        let mut plan = Plan::new(particles.columns(), &FmmOptions { order: 1, eps, ..base.clone() }).expect("a plan");
+        let targets = sample(particles.len(), 40, 5);
+        let right = reference(&particles, &targets, eps, base.periodic.as_ref());
+        for order in [5, 2, 6] {
+            plan.set_order(order, None);
+            let field = plan.solve(&particles.q, &mut [], &mut |_, _, _| {}).expect("it runs").field;
+            let error = compare(&field, &targets, &right, 1.0).gradient_rel_l2.expect("there is a gradient");
+            let most = 8.0 * usual(&FmmOptions { order, eps, ..base.clone() });
+            // Images of another angle than an order asks for differ by what softening changes there.
+            let images = if plan.options.theta == 0.5 { 0.0 } else { change(eps) };
+            assert!(error < most + images, "{eps} {order}: {error:e}, not {most:e}");
+        }
+    }
+}
