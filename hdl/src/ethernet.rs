@@ -10,7 +10,6 @@ pub mod core;
 pub mod datagram;
 mod hardware;
 mod medium;
-pub mod words;
 
 pub use hardware::{netlist, netlist_that_holds};
 pub use medium::Datagrams;

@@ -35,6 +35,7 @@ use crate::op::addend::{Addend, Scaling};
 use crate::{Flags, Format, Rounding};
 use ctext::{CText, CVar};
 use facts::{Fast, Fold, Loss, Outcome, Twice, Unwrapped};
+use pieces::monotone::Ends;
 pub use pieces::power::MAX_NUMERATOR;
 pub use pieces::scale::MOST_PLACES;
 use semantics::Real;
@@ -195,15 +196,22 @@ pub trait Operator: Sync {
 
     /// The flags that this use can raise. They may be more where bounds are known, and where a table's error bound stands
     /// between its entries and the result; else every one of them can be raised.
-    fn flags(&self, _inst: &Inst) -> Flags {
-        Flags::NONE
+    fn flags(&self, inst: &Inst) -> Flags {
+        self.ends(inst).map_or(Flags::NONE, |ends| ends.flags(self, inst))
+    }
+
+    /// Where the result's magnitude grows or falls with those of the arguments: the arguments of the least and of the greatest one. They
+    /// say [`Operator::flags`] and [`Operator::bounds`], since rounding is monotone.
+    fn ends(&self, _inst: &Inst) -> Option<Ends> {
+        None
     }
 
     /// How small and how large the result can be, from what is known of the arguments.
     fn bounds(&self, inst: &Inst) -> Bounds {
-        match self.unwrapped(inst) {
-            Some(Unwrapped { low, high, .. }) => Bounds::wrapped(inst.result, Some(low), Some(high)),
-            None => Bounds::of(inst.result),
+        match (self.ends(inst), self.unwrapped(inst)) {
+            (Some(ends), _) => ends.bounds(self, inst),
+            (_, Some(Unwrapped { low, high, .. })) => Bounds::wrapped(inst.result, Some(low), Some(high)),
+            _ => Bounds::of(inst.result),
         }
     }
 

@@ -18,4 +18,5 @@ mod tests;
 mod verilog;
 
 pub use expr::{Expr, Node, cat, or_all};
-pub use verilog::{Net, Value, net};
+pub use names::Name;
+pub use verilog::{Value, net};

@@ -19,6 +19,7 @@ pub(crate) mod hardware;
 pub mod host;
 mod identity;
 pub mod medium;
+pub(crate) mod streams;
 mod timing;
 
 pub use hardware::netlist;

@@ -6,7 +6,7 @@ use crate::diag::Span;
 use hdl::op::{Inst, Operator};
 use hdl::{Bounds, Format, Reduce};
 use std::collections::HashMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// The class of a pin.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -178,26 +178,30 @@ impl Graph {
             .collect();
         let mut text = String::new();
         for (letter, record) in ["i", "j", "p", "o"].iter().zip(&records) {
-            record.iter().for_each(|(pin, _)| text += &format!("{letter} {}\n", self.pins[*pin].format));
+            for (pin, _) in record {
+                let _ = writeln!(text, "{letter} {}", self.pins[*pin].format);
+            }
         }
         for node in &self.nodes {
-            text += &match &node.kind {
+            let _ = match &node.kind {
                 NodeKind::Pin { pin, element } => {
                     let (class, place) = places[&(*pin, *element)];
-                    format!("{}{place}", ["i", "j", "p"][class])
+                    writeln!(text, "{}{place}", ["i", "j", "p"][class])
                 }
-                NodeKind::Const { bits } => format!("{} {bits:#x}", node.format),
+                NodeKind::Const { bits } => writeln!(text, "{} {bits:#x}", node.format),
                 NodeKind::Op { op, inst, args } => {
-                    let args: String = args.iter().map(|a| format!(" %{}", a.0)).collect();
+                    let _ = write!(text, "{} {}", node.format, op.name());
+                    for a in args {
+                        let _ = write!(text, " %{}", a.0);
+                    }
                     let cut = if inst.truncates() { " t" } else { "" };
                     let function = inst.attrs.function.as_ref().map_or(String::new(), |f| format!(" {}", f.text));
-                    format!("{} {}{args} {} {}{cut}{function}", node.format, op.name(), inst.attrs.n, inst.attrs.d)
+                    writeln!(text, " {} {}{cut}{function}", inst.attrs.n, inst.attrs.d)
                 }
             };
-            text.push('\n');
         }
         for o in &self.outputs {
-            text += &format!("{} %{}\n", o.reduce, o.value.0);
+            let _ = writeln!(text, "{} %{}", o.reduce, o.value.0);
         }
         text
     }

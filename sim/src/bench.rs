@@ -12,6 +12,7 @@ use hdl::rtl::net;
 use hdl::rtl::netlist::{Dir, Item, Module, Netlist, Unsound};
 use libloading::Library;
 use std::ffi::c_void;
+use std::sync::Arc;
 
 const PREFIX: &str = "Vbench";
 
@@ -61,8 +62,7 @@ impl Drop for MultiBench {
 impl MultiBench {
     /// Builds modules without instances inside, such as `hdl::op::hardware(...).module`.
     pub fn build(modules: Vec<Module>) -> Result<MultiBench, SimError> {
-        let alone = |m: Module| Netlist { top: m.name.clone(), modules: vec![m] };
-        Self::build_netlists(&modules.into_iter().map(alone).collect::<Vec<_>>())
+        Self::build_netlists(&modules.into_iter().map(|m| Netlist::new([m])).collect::<Vec<_>>())
     }
 
     /// Builds the top modules of netlists; each one's `latency` says how late its outputs are.
@@ -72,7 +72,7 @@ impl MultiBench {
         let source =
             Source { prefix: PREFIX.into(), top: name, verilog, trace: false, clean: true, effort: Effort::Least };
         let ports = &top.module(&top.top).expect("the wrapper holds its top").ports;
-        let of = |dir| ports.iter().filter(|p| p.dir == dir && p.name != "clk").map(|p| p.name.clone()).collect();
+        let of = |dir| ports.iter().filter(|p| p.dir == dir && p.name != "clk").map(|p| p.name.to_string()).collect();
         let driver = Driver { prefix: PREFIX, inputs: of(Dir::In), outputs: of(Dir::Out) };
         let library = verilator::load(&source, &driver, &Cache::standard())?;
         // SAFETY: the types are those of `templates/bench.cpp`, and the library is kept in the result.
@@ -192,14 +192,14 @@ pub fn wrap(netlists: &[Netlist]) -> Result<Netlist, SimError> {
     top.port(Dir::In, "clk", 1);
     for (k, netlist) in netlists.iter().enumerate() {
         netlist.verify().map_err(Unsound)?;
-        let clash = netlist.modules.iter().any(|m| all.module(&m.name).is_some_and(|other| other != m));
+        let clash = netlist.modules.iter().any(|m| all.module(&m.name).is_some_and(|other| *other != **m));
         let netlist = if clash { renamed(netlist, k) } else { netlist.clone() };
         let inner = netlist.module(&netlist.top).expect("a verified netlist has its top").clone();
-        netlist.modules.into_iter().for_each(|m| all.add(m));
+        netlist.modules.iter().for_each(|m| all.add(m.clone()));
         let mut connections = Vec::new();
         for port in &inner.ports {
             if port.name == "clk" {
-                connections.push(("clk".to_string(), top.signal("clk")));
+                connections.push((port.name.clone(), top.signal("clk")));
                 continue;
             }
             if port.width > 64 {
@@ -216,7 +216,7 @@ pub fn wrap(netlists: &[Netlist]) -> Result<Netlist, SimError> {
     if !netlists.iter().any(clocked) {
         top.wire("unused_clk", top.signal("clk"));
     }
-    all.modules.push(top);
+    all.extend([top]);
     Ok(all)
 }
 
@@ -230,11 +230,11 @@ fn renamed(netlist: &Netlist, k: usize) -> Netlist {
     let mut netlist = netlist.clone();
     let name = |n: &str| format!("{n}_u{k}");
     netlist.top = name(&netlist.top);
-    for module in &mut netlist.modules {
+    for module in netlist.modules.iter_mut().map(Arc::make_mut) {
         module.name = name(&module.name);
         for item in &mut module.items {
             if let Item::Instance { module, .. } = item {
-                *module = name(module);
+                *module = name(module).into();
             }
         }
     }

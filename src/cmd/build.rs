@@ -131,23 +131,27 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     let kernel = source::read(&args.files[0])?;
     let graph = source::compile(&kernel)?;
-    let named = Graph { name: prefix(&args, &graph)?, ..graph.clone() };
+    let hash = kernel_hash(&graph.canonical());
+    let name = prefix(&args, &graph)?;
+    // The kernel keeps its name, whatever the modules' prefix is.
+    let (kernel_name, named) = (graph.name.clone(), Graph { name, ..graph });
     let wanted = Wanted { graph: &named, sources: &kernel.sources, clock, pipelines: args.lanes.one()?.0 };
     let built = args.fit.build(&wanted, &|built| config(&args, built, (0, 1)))?;
     let config = config(&args, &built, (0, 1))?;
     let engine = design(&config, &built.netlist);
-    let verilog = args.own.verilog(&engine.netlist, &made(&kernel.origin, clock))?;
-    let mut all = verilog.clone();
+    let mut all = args.own.verilog(&engine.netlist, &made(&kernel.origin, clock))?;
+    let count = all.len();
     let engines = [Engine { graph: &built.graph, config: &config }];
     all.extend(args.bench(&engines, &engine.top)?);
-    all.extend(args.own.extra(&own::Whole { netlist: &engine.netlist, verilog: &verilog, clock }));
+    all.extend(args.own.extra(&own::Whole { netlist: &engine.netlist, verilog: &all[..count], clock }));
     all.extend(args.own.picture(&engines, &engine.netlist)?);
     let names = |files: &[Text]| files.iter().map(|f| f.name.clone()).collect::<Vec<String>>();
-    let hash = kernel_hash(&graph.canonical());
     let manifest = Manifest::new(&built, &config, (clock, hash), &engine.top, names(&all));
-    // The kernel keeps its name, whatever the modules' prefix is.
-    let manifest = Manifest { kernel: graph.name.clone(), verilog: names(&verilog), ..manifest };
-    args.write(all, &manifest)
+    let manifest = Manifest { kernel: kernel_name, verilog: names(&all[..count]), ..manifest };
+    args.write(all, &manifest)?;
+    // The program ends next, and to free a large design first would take long.
+    std::mem::forget((named, built, engine));
+    Ok(())
 }
 
 /// The engine around the pipeline of kernel `place.0` of `place.1`.

@@ -14,9 +14,9 @@
 use super::top::{Parts, clock_name, reset};
 use super::{Board, network, pll, top};
 use crate::ethernet::core;
-use crate::rtl::Value;
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Item, Module, Netlist};
+use crate::rtl::{Name, Value};
 use askama::Template;
 use std::net::Ipv4Addr;
 
@@ -76,10 +76,10 @@ pub fn top(parts: &Parts, clocks: &Clocks, ip: Ipv4Addr, engines: &Netlist) -> R
     let ethernet = parts.board.ethernet.ok_or_else(|| format!("the board {} has no Ethernet", parts.board.name))?;
     let kernel = parts.kernel;
     let mut all = on_wire(kernel, network::around(parts));
-    all.modules.extend([clock(parts, clocks), reset(kernel), wire_reset(kernel), rgmii(kernel, ethernet)]);
+    all.extend([clock(parts, clocks), reset(kernel), wire_reset(kernel), rgmii(kernel, ethernet)]);
     let top = module(parts, ip);
     all.top = top.name.clone();
-    all.modules.push(top);
+    all.extend([top]);
     engines.modules.iter().for_each(|m| all.add(m.clone()));
     Ok(all)
 }
@@ -113,7 +113,7 @@ pub fn on_wire(kernel: &str, network: Netlist) -> Netlist {
     }
     m.port(Out, "busy", 1);
     m.port(Out, "resting", 1);
-    let connected = |ports: &[crate::rtl::netlist::Port], m: &Module| -> Vec<(String, Value)> {
+    let connected = |ports: &[crate::rtl::netlist::Port], m: &Module| -> Vec<(Name, Value)> {
         let net = |port: &str| match port {
             "clk" => "user_clk".to_string(),
             "rst" => "user_rst".to_string(),
@@ -125,7 +125,7 @@ pub fn on_wire(kernel: &str, network: Netlist) -> Netlist {
     m.instance(core.name, "ethernet", outer);
     m.instance(all.top.clone(), "network", behind);
     all.top = m.name.clone();
-    all.modules.push(m);
+    all.extend([m]);
     all
 }
 
@@ -201,7 +201,7 @@ fn module(parts: &Parts, ip: Ipv4Addr) -> Module {
         m.net(net, width);
     }
     let mut add = |module: String, name: &str, pairs: &[(&str, &str)]| {
-        let connections: Vec<(String, Value)> = pairs.iter().map(|(p, n)| (p.to_string(), m.signal(n))).collect();
+        let connections: Vec<(&str, Value)> = pairs.iter().map(|(p, n)| (*p, m.signal(n))).collect();
         m.instance(module, name, connections);
     };
     let same = |name: &'static str| (name, name);

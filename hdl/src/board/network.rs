@@ -1,9 +1,9 @@
 //! The vendor-independent part of a board on the network: link, engine and the light of work, at the words of datagrams.
 
 use super::top::{Parts, lights, tapped};
-use crate::rtl::Value;
 use crate::rtl::netlist::Dir::Out;
 use crate::rtl::netlist::{Module, Netlist};
+use crate::rtl::{Name, Value};
 
 /// Name of the top module.
 pub fn name(kernel: &str) -> String {
@@ -33,13 +33,13 @@ pub fn around(parts: &Parts) -> Netlist {
     for port in link.iter().filter(|p| p.name.starts_with("s_t") || p.name.starts_with("m_t")) {
         m.net(port.name.as_str(), port.width);
     }
-    let mut add = |module: String, name: &str, ports: Vec<(String, String)>| {
-        let connections: Vec<(String, Value)> = ports.into_iter().map(|(port, net)| (port, m.signal(&net))).collect();
+    let mut add = |module: String, name: &str, ports: Vec<(Name, Name)>| {
+        let connections: Vec<(Name, Value)> = ports.into_iter().map(|(port, net)| (port, m.signal(&net))).collect();
         m.instance(module, name, connections);
     };
     add(parts.link.top.clone(), "link", link.iter().map(|p| (p.name.clone(), p.name.clone())).collect());
     let stream = link.iter().filter(|p| p.name.starts_with("s_t") || p.name.starts_with("m_t"));
-    let mut engine: Vec<(String, String)> = stream.map(|p| (p.name.clone(), p.name.clone())).collect();
+    let mut engine: Vec<(Name, Name)> = stream.map(|p| (p.name.clone(), p.name.clone())).collect();
     engine.extend([("clk".into(), "clk".into()), ("rst".into(), "engine_rst".into())]);
     add(parts.engine.to_string(), "engine", engine);
     let same = ["clk", "rst", "engine_rst", "lost"].into_iter().chain(lit);
@@ -53,6 +53,6 @@ pub fn around(parts: &Parts) -> Netlist {
     let resting = m.signal("engine_rst");
     m.assign("resting", resting);
     let mut all = Netlist { top: m.name.clone(), modules: parts.link.modules.clone() };
-    all.modules.extend([lights(parts), m]);
+    all.extend([lights(parts), m]);
     all
 }

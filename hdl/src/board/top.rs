@@ -97,7 +97,7 @@ pub fn clock_name(kernel: &str) -> String {
 /// The whole design, the clock included.
 pub fn top(parts: &Parts, engine: &Netlist) -> Netlist {
     let mut all = around(parts);
-    all.modules.push(clock(parts));
+    all.extend([clock(parts)]);
     engine.modules.iter().for_each(|m| all.add(m.clone()));
     all
 }
@@ -105,7 +105,7 @@ pub fn top(parts: &Parts, engine: &Netlist) -> Netlist {
 /// All but the engine and the clock: what a simulation needs, with [`simulated_clock`], around the text of an engine.
 pub fn around(parts: &Parts) -> Netlist {
     let mut all = Netlist { top: name(parts.kernel, parts.board), modules: parts.link.modules.clone() };
-    all.modules.extend([reset(parts.kernel), lights(parts), module(parts)]);
+    all.extend([reset(parts.kernel), lights(parts), module(parts)]);
     all
 }
 

@@ -7,7 +7,7 @@ use super::{Circuit, Kind, PORTS, Pipelined, Sig};
 use crate::rtl::delay;
 use crate::rtl::names::Names;
 use crate::rtl::netlist::{Dir, Item, Module, ROM};
-use crate::rtl::{Value, cat, net};
+use crate::rtl::{Name, Value, cat, net};
 use std::collections::BTreeMap;
 
 /// A set of bit positions of one signal in one stage.
@@ -16,7 +16,7 @@ type Bits = Vec<bool>;
 /// A signal as it stands in one stage.
 #[derive(Clone)]
 pub(super) struct Copy {
-    name: String,
+    name: Name,
     /// The bits that are there.
     runs: Vec<Run>,
     /// Whether anything reads it but the next copy.
@@ -28,7 +28,7 @@ pub(super) struct Copy {
 /// Neighbouring bits of a signal, `high` down to `low`, under a name of their own.
 #[derive(Clone)]
 struct Run {
-    name: String,
+    name: Name,
     high: u32,
     low: u32,
 }
@@ -37,7 +37,7 @@ struct Run {
 struct Stored {
     /// The copy that went in, and the bits of the memory's word that hold it, the lowest one first.
     from: usize,
-    memory: String,
+    memory: Name,
     total: u32,
     low: u32,
 }
@@ -49,7 +49,7 @@ struct Emitter<'a> {
     copies: Vec<Vec<Copy>>,
     names: Names,
     /// The instances of parts, by owner.
-    parts: BTreeMap<u32, String>,
+    parts: BTreeMap<u32, Name>,
     module: Module,
     /// The items of the module, each with its owner.
     items: Vec<Owned>,
@@ -84,7 +84,7 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> (Pipelined
     for (port, s) in &circuit.outputs {
         let width = circuit.width(*s);
         let value = e.read(*s, None, width - 1, 0);
-        e.items.push(Owned { owner: PORTS, item: Item::Assign { name: port.clone(), value } });
+        e.items.push(Owned { owner: PORTS, item: Item::Assign { name: port.into(), value } });
     }
     e.sink();
     let instances = std::mem::take(&mut e.instances);
@@ -129,10 +129,10 @@ impl Emitter<'_> {
             self.module.port(Dir::In, "clk", 1);
         }
         for s in self.circuit.signals.iter().filter(|s| matches!(s.kind, Kind::Input { .. })) {
-            self.module.port(Dir::In, s.name.clone(), s.width);
+            self.module.port(Dir::In, &s.name, s.width);
         }
         for (port, s) in &self.circuit.outputs {
-            self.module.port(Dir::Out, port.clone(), self.circuit.width(*s));
+            self.module.port(Dir::Out, port, self.circuit.width(*s));
         }
         self.names.reserve("clk");
         for port in &self.module.ports {
@@ -169,11 +169,12 @@ impl Emitter<'_> {
             }
             for (n, read) in bits.into_iter().enumerate() {
                 let name = match n {
-                    0 => signal.name.clone(),
+                    0 => Name::from(&signal.name),
                     _ => {
                         let stage = self.placed.ready[k].stage as usize + n;
                         let own = &self.copies[k][0].name;
-                        if self.placed.ready[k].fixed { format!("{own}_still") } else { format!("{own}_s{stage}") }
+                        let fixed = self.placed.ready[k].fixed;
+                        if fixed { format!("{own}_still") } else { format!("{own}_s{stage}") }.into()
                     }
                 };
                 let mut copy = self.copy(k, n, name, read);
@@ -184,14 +185,14 @@ impl Emitter<'_> {
     }
 
     /// Copy `n` of signal `k`: whole where it is made, else a register for each run of bits that are still to be read.
-    fn copy(&mut self, k: usize, n: usize, name: String, read: Bits) -> Copy {
+    fn copy(&mut self, k: usize, n: usize, name: Name, read: Bits) -> Copy {
         let signal = &self.circuit.signals[k];
         let whole = vec![(signal.width - 1, 0)];
         let runs = if n == 0 && !signal.kind.held() { whole } else { runs(&read) };
         let single = runs.len() == 1;
         let mut copy = Copy { name: name.clone(), runs: Vec::new(), direct: false, read };
         for (high, low) in runs {
-            let wish = if single { name.clone() } else { format!("{name}_{high}_{low}") };
+            let wish = if single { name.clone() } else { format!("{name}_{high}_{low}").into() };
             let name = match (&signal.kind, n) {
                 (Kind::Input { .. }, 0) => wish,
                 (Kind::Rom { .. }, 0) => self.names.unique_with(&wish, ROM),
@@ -210,11 +211,11 @@ impl Emitter<'_> {
         self.copies[s.index()][self.placed.waits(s, reader) as usize].value(high, low)
     }
 
-    fn wire(&mut self, owner: u32, name: String, value: Value) {
+    fn wire(&mut self, owner: u32, name: Name, value: Value) {
         self.items.push(Owned { owner, item: Item::Wire { name, value } });
     }
 
-    fn register(&mut self, owner: u32, name: String, next: Value) {
+    fn register(&mut self, owner: u32, name: Name, next: Value) {
         self.items.push(Owned { owner, item: Item::Reg { name, next } });
     }
 
@@ -230,7 +231,7 @@ impl Emitter<'_> {
         for (stay, cycles) in self.stays.iter().flat_map(|s| s.pieces.iter().map(move |c| (s, c))) {
             *totals.entry(*cycles).or_insert(0) += stay.width;
         }
-        let names: BTreeMap<u32, String> =
+        let names: BTreeMap<u32, Name> =
             totals.keys().map(|c| (*c, self.names.unique(&format!("waited_{c}")))).collect();
         for stay in &self.stays {
             // Bits side by side, the lowest one first.
@@ -251,11 +252,11 @@ impl Emitter<'_> {
             let (width, q) = (totals[&cycles], &names[&cycles]);
             let d = cat(word.into_iter().rev());
             let connections = [("clk", net("clk", 1)), ("d", d), ("q", net(q, width))];
-            let connections = connections.map(|(port, value)| (port.to_string(), value)).to_vec();
+            let connections = connections.map(|(port, value)| (port.into(), value)).into();
             let module = delay::module(width, cycles, read);
             let name = self.names.unique(&format!("wait_{cycles}"));
             self.items.push(Owned { owner: PORTS, item: Item::Net { name: q.clone(), width } });
-            let item = Item::Instance { module: module.name.clone(), name, connections };
+            let item = Item::Instance { module: (&module.name).into(), name, connections };
             self.instances.push(Owned { owner: PORTS, item });
             modules.push(module);
         }

@@ -2,7 +2,7 @@
 
 use crate::rtl::names::{Inside, Names};
 use crate::rtl::netlist::{Dir, Item, Module};
-use crate::rtl::{Value, cat, net};
+use crate::rtl::{Name, Value, cat, net};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// An item, and the owner of what it defines.
@@ -19,45 +19,40 @@ struct Signal {
 }
 
 /// How the items of a part, or those of the module itself, read others' signals: whether ever as a whole.
-type Reads = BTreeMap<String, bool>;
+type Reads = BTreeMap<Name, bool>;
 
 /// Fills `module` with `items`, those of each owner that has a name in `parts` in a module `<module>_<name>` of their own,
 /// whose instance has that name. Signals keep their names on both sides; an output port has one of its own.
 /// `names` are all that the module has.
-pub(super) fn split(
-    module: &mut Module,
-    items: Vec<Owned>,
-    parts: &BTreeMap<u32, String>,
-    names: &Names,
-) -> Vec<Module> {
+pub(super) fn split(module: &mut Module, items: Vec<Owned>, parts: &BTreeMap<u32, Name>, names: &Names) -> Vec<Module> {
     let home = |owner: u32| parts.contains_key(&owner).then_some(owner);
-    let mut signals: HashMap<String, Signal> = HashMap::new();
+    let mut signals: HashMap<Name, Signal> = HashMap::new();
     for port in module.ports.iter().filter(|p| p.dir == Dir::In && p.name != "clk") {
         signals.insert(port.name.clone(), Signal { home: None, width: port.width });
     }
     for Owned { owner, item } in &items {
         if let Some((name, width)) = item.declares() {
-            signals.insert(name.to_string(), Signal { home: home(*owner), width });
+            signals.insert(name.clone(), Signal { home: home(*owner), width });
         }
     }
     // What crosses from one home to another.
     let mut reads: BTreeMap<Option<u32>, Reads> = BTreeMap::new();
-    let mut leaves: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
+    let mut leaves: BTreeMap<u32, BTreeSet<Name>> = BTreeMap::new();
     for o in &items {
         let here = home(o.owner);
-        let mut see = |name: &str, full: u32, whole: bool| {
+        let mut see = |name: &Name, full: u32, whole: bool| {
             let Some(signal) = signals.get(name) else { return };
             assert!(signal.width == full, "{name} has {} bits and is read as one of {full}", signal.width);
             if signal.home == here {
                 return;
             }
-            *reads.entry(here).or_default().entry(name.to_string()).or_insert(false) |= whole;
+            *reads.entry(here).or_default().entry(name.clone()).or_insert(false) |= whole;
             if let Some(from) = signal.home {
-                leaves.entry(from).or_default().insert(name.to_string());
+                leaves.entry(from).or_default().insert(name.clone());
             }
         };
         for value in o.item.values() {
-            value.reads(&mut |name, full, high, low| see(&name.0, full, high - low + 1 == full));
+            value.reads(&mut |name, full, high, low| see(name, full, high - low + 1 == full));
         }
     }
     let mut bodies: BTreeMap<u32, Vec<Item>> = parts.keys().map(|o| (*o, Vec::new())).collect();
@@ -91,13 +86,13 @@ pub(super) fn split(
             m.assign(&port, value.clone());
             connections.push((m.port(Dir::Out, port, value.width()), value));
         }
-        instances.push(Item::Instance { module: m.name.clone(), name: parts[&owner].clone(), connections });
+        instances.push(Item::Instance { module: (&m.name).into(), name: parts[&owner].clone(), connections });
         made.push(m);
     }
     module.items.extend(rest);
     module.items.extend(instances);
     // A signal that another part reads is connected whole.
-    let passed: HashSet<&String> = reads.iter().filter(|r| r.0.is_some()).flat_map(|r| r.1.keys()).collect();
+    let passed: HashSet<&Name> = reads.iter().filter(|r| r.0.is_some()).flat_map(|r| r.1.keys()).collect();
     let own = reads.get(&None).unwrap_or(&none.0);
     let sliced = own.iter().filter(|(name, whole)| !**whole && !passed.contains(name));
     sink(module, sliced.map(|(name, _)| net(name, signals[name].width)).collect(), &mut names.inside());

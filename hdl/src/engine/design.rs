@@ -3,7 +3,7 @@
 use super::shape::Shape;
 use super::{Config, lane, shell};
 use crate::rtl::netlist::{Dir, Module, Netlist};
-use crate::rtl::{Value, cat};
+use crate::rtl::{Name, Value, cat};
 
 /// An engine as Verilog.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,9 +51,9 @@ fn engine(shape: &Shape) -> Module {
     let of = if shape.groups > 1 { format!(" in {} groups", shape.groups) } else { String::new() };
     top.doc = vec![format!("{} lanes of {}{of}, fed from one stream.", shape.all_lanes(), shape.prefix)];
     shell::stream_ports(&mut top, shape.stream_bits);
-    let mut connections: Vec<(String, Value)> =
-        top.ports.iter().map(|p| (p.name.clone(), top.signal(&p.name))).collect();
+    let mut connections: Vec<(Name, Value)> = top.ports.iter().map(|p| (p.name.clone(), top.signal(&p.name))).collect();
     for (_, name, width) in shell::lane_bus(shape) {
+        let name = Name::from(name);
         connections.push((name.clone(), top.net(name, width)));
     }
     if shape.lanes > 1 {
@@ -100,11 +100,10 @@ fn lane_instance(top: &mut Module, shape: &Shape, k: u32) {
     connections.push(("r_data", part("l_r_data", shape.result_bits(), k)));
     connections.push(("r_flags", part("l_r_flags", 5, k)));
     connections.push(("r_done", if shape.lanes == 1 { part("l_r_done", 1, group) } else { part("done", 1, k) }));
-    let connections: Vec<_> = connections.into_iter().map(|(port, value)| (port.to_string(), value)).collect();
     top.instance(format!("{}_lane", shape.prefix), format!("lane_{k}"), connections);
 }
 
 /// Adds a port to `module` from its three parts.
-pub(super) fn add_port(module: &mut Module, (dir, name, width): (Dir, impl Into<String>, u32)) {
+pub(super) fn add_port(module: &mut Module, (dir, name, width): (Dir, impl Into<Name>, u32)) {
     module.port(dir, name, width);
 }

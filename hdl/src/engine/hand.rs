@@ -27,6 +27,6 @@ pub(super) fn instance(to: &mut Module, prefix: &str, instance: &str, net: &str,
     let q = to.net(net, d.width());
     let module = name(prefix, d.width());
     let connections = [("clk", to.signal("clk")), ("d", d), ("q", q.clone())];
-    to.instance(module, instance, connections.map(|(port, value)| (port.to_string(), value)));
+    to.instance(module, instance, connections);
     q
 }

@@ -18,7 +18,7 @@ use crate::rtl::fold::{SLOTS, START};
 use crate::rtl::names::Names;
 use crate::rtl::netlist::{Dir, Module, Netlist};
 use crate::rtl::term::{self, TermPorts, TermShape};
-use crate::rtl::{Value, cat, net, or_all};
+use crate::rtl::{Name, Value, cat, net, or_all};
 use crate::{Format, Reduce};
 use enter::{enter, entered};
 
@@ -144,7 +144,6 @@ fn beside(lane: &mut Module, kernel: &str, stored: u32) -> Value {
     }
     let q = lane.net("stored", 3);
     let connections = [("clk", lane.signal("clk")), ("d", begin), ("q", q.clone())];
-    let connections = connections.map(|(port, value)| (port.to_string(), value));
     let memory = delay::name(3, stored, delay::Read::Registered);
     lane.instance(format!("{kernel}_{memory}"), "beside", connections);
     q
@@ -199,7 +198,7 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
     let ports: FastSet<&str> = inner.ports.iter().map(|p| p.name.as_str()).collect();
     let known = |port: &String| ports.contains(port.as_str());
-    let mut connections = Vec::new();
+    let mut connections: Vec<(Name, Value)> = Vec::new();
     let mut idle = Vec::new();
     lane.comment("The target of this lane, and the pair that enters the pipeline.");
     for (record, elements) in [("i_rec", &layout.i), ("j_rec", &layout.j), ("param", &layout.params)] {
@@ -214,11 +213,11 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
             let source = record_bits.bits(at, width);
             match (known(port), record) {
                 (false, _) => idle.push(source),
-                (true, "i_rec") => connections.push((port.clone(), i_registers(lane, port, &source, config.i_banks))),
+                (true, "i_rec") => connections.push((port.into(), i_registers(lane, port, &source, config.i_banks))),
                 (true, _) if config.spread() => {
-                    connections.push((port.clone(), net(&format!("entered_{port}"), width)));
+                    connections.push((port.into(), net(format!("entered_{port}"), width)));
                 }
-                (true, _) => connections.push((port.clone(), source)),
+                (true, _) => connections.push((port.into(), source)),
             }
             if width < 32 * words {
                 idle.push(record_bits.bits(at + width, 32 * words - width));
@@ -240,17 +239,17 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
         connections.push((SLOTS.into(), lane.net(SLOTS, fold.ii)));
         for sum in &fold.sums {
             let width = inner.ports.iter().find(|p| p.name == sum.port).expect("a sum has a port").width;
-            connections.push((sum.port.clone(), lane.net(format!("value_{}", sum.port), width)));
+            connections.push(((&sum.port).into(), lane.net(format!("value_{}", sum.port), width)));
         }
     }
     let shared = |port: &str| inner.fold.as_ref().is_some_and(|f| f.sum_of(port).is_some());
     let terms = terms(inner);
     for (port, format, _) in layout.outputs.iter().filter(|o| !shared(&o.0)) {
         match terms.get(port.as_str()) {
-            None => connections.push((port.clone(), lane.net(format!("value_{port}"), format.width()))),
+            None => connections.push((port.into(), lane.net(format!("value_{port}"), format.width()))),
             Some(TermPorts { shape, ports, .. }) => {
                 let ends = term_nets(port).into_iter().zip(ports).zip(shape.widths());
-                connections.extend(ends.map(|((name, port), width)| (port.clone(), lane.net(name, width))));
+                connections.extend(ends.map(|((name, port), width)| (port.into(), lane.net(name, width))));
             }
         }
     }
@@ -343,7 +342,7 @@ fn sum(lane: &mut Module, output: &Output, beside: &Beside) -> Value {
     let Output { port, format } = *output;
     lane.comment(format!("{port}: exact sum with {GUARD} guard bits."));
     // The upper part of a split sum extends the value by itself.
-    let value = net(&format!("value_{port}"), format.width());
+    let value = net(format!("value_{port}"), format.width());
     let value = match is_split(format, Reduce::Sum) {
         true => value,
         false => value.extend(format.width() + GUARD, format.is_signed()),
@@ -382,7 +381,7 @@ fn extreme(lane: &mut Module, output: &Output, reduce: Reduce, beside: &Beside) 
         }
     };
     let total = lane.hold(format!("total_{port}"), width);
-    let value = net(&format!("value_{port}"), width);
+    let value = net(format!("value_{port}"), width);
     let own = lane.wire(format!("key_{port}"), key(&value));
     let best = lane.wire(format!("best_key_{port}"), key(&total));
     let better = if reduce == Reduce::Max { best.lt(&own) } else { own.lt(&best) };
@@ -430,9 +429,9 @@ pub(super) fn plain(layout: &super::Layout, pipeline: &Netlist) -> Netlist {
     }
     let mut m = Module { name: format!("{}_plain", inner.name), latency: inner.latency, ..Module::default() };
     m.ports = inner.ports.iter().filter(|p| p.dir == Dir::In).cloned().collect();
-    let mut connections: Vec<(String, Value)> = m.ports.iter().map(|p| (p.name.clone(), m.signal(&p.name))).collect();
+    let mut connections: Vec<(Name, Value)> = m.ports.iter().map(|p| (p.name.clone(), m.signal(&p.name))).collect();
     let mut names = Names::default();
-    let taken = m.ports.iter().map(|p| &p.name).chain(layout.outputs.iter().map(|o| &o.0));
+    let taken = m.ports.iter().map(|p| &*p.name).chain(layout.outputs.iter().map(|o| o.0.as_str()));
     taken.for_each(|name| names.reserve(name));
     names.reserve("flags");
     names.reserve("pipeline");
@@ -440,12 +439,12 @@ pub(super) fn plain(layout: &super::Layout, pipeline: &Netlist) -> Netlist {
     for (port, format, _) in &layout.outputs {
         m.port(Dir::Out, port, format.width());
         let Some(TermPorts { shape, ports, .. }) = inner.term(port) else {
-            connections.push((port.clone(), m.signal(port)));
+            connections.push((port.into(), m.signal(port)));
             continue;
         };
         let mut end = |port: &String, width: u32| {
             let net = m.net(names.unique(port), width);
-            connections.push((port.clone(), net.clone()));
+            connections.push((port.into(), net.clone()));
             net
         };
         let widths = shape.widths();

@@ -25,7 +25,7 @@ use super::hand;
 use super::shape::{Shape, bits_for};
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Dir, Module};
-use crate::rtl::{Value, cat, net};
+use crate::rtl::{Name, Value, cat, net};
 use blocks::{INPUT_QUEUE, decode, fifo, list, queue, ram, relay, sequence};
 pub(super) use blocks::{plain_queue, plain_relay};
 use group::{Joined, TO_CHOSEN, group};
@@ -124,7 +124,7 @@ fn shell(s: &Shape, lane_latency: u32) -> Module {
     let beat = shell.net("w_beat", s.stream_bits + 1);
     let valid = shell.net("w_valid", 1);
     for port in [&decode, &reply].iter().flat_map(|b| &b.ports).filter(|p| p.dir == Out) {
-        let name = renamed.iter().find(|r| r.0 == port.name).map_or(port.name.as_str(), |r| r.1);
+        let name = renamed.iter().find(|r| port.name == r.0).map_or(port.name.as_str(), |r| r.1);
         if !shell.ports.iter().any(|p| p.name == name) {
             shell.net(name, port.width);
         }
@@ -136,7 +136,7 @@ fn shell(s: &Shape, lane_latency: u32) -> Module {
     let beats = [("wdata", cat([last, data])), ("push", push), ("ready", ready)];
     let beats = beats.into_iter().chain([("rdata", beat.clone()), ("valid", valid), ("pop", pop)]);
     let input = format!("{}_fifo_{}x{INPUT_QUEUE}", s.prefix, s.stream_bits + 1);
-    instance(&mut shell, &input, "input_queue", Some(&reset), beats.map(|(port, value)| (port.to_string(), value)));
+    instance(&mut shell, &input, "input_queue", Some(&reset), beats);
     let mut view = vec![("w_data", beat.low(s.stream_bits)), ("w_last", beat.msb())];
     view.extend(renamed.iter().map(|(port, name)| (*port, shell.signal(name))));
     let connections = names_of(&shell, &decode, &view);
@@ -218,21 +218,21 @@ fn group_instance(shell: &mut Module, s: &Shape, group: &Module, reset: &Value, 
 }
 
 /// Adds an instance on the engine's clock.
-fn instance(
+fn instance<P: Into<Name>>(
     to: &mut Module,
     module: &str,
     name: &str,
     reset: Option<&Value>,
-    connections: impl IntoIterator<Item = (String, Value)>,
+    connections: impl IntoIterator<Item = (P, Value)>,
 ) {
-    let mut all = vec![("clk".to_string(), to.signal("clk"))];
+    let mut all: Vec<(Name, Value)> = vec![("clk".into(), to.signal("clk"))];
     all.extend(reset.map(|net| ("rst".into(), net.clone())));
-    all.extend(connections);
+    all.extend(connections.into_iter().map(|(port, value)| (port.into(), value)));
     to.instance(module, name, all);
 }
 
 /// Connections of a module's ports to signals of their names in `outer`, but for those that are given.
-fn names_of(outer: &Module, module: &Module, given: &[(&str, Value)]) -> Vec<(String, Value)> {
+fn names_of(outer: &Module, module: &Module, given: &[(&str, Value)]) -> Vec<(Name, Value)> {
     let to = |name: &str| given.iter().find(|g| g.0 == name).map_or_else(|| outer.signal(name), |g| g.1.clone());
     let ports = module.ports.iter().filter(|p| p.name != "clk" && p.name != "rst");
     ports.map(|p| (p.name.clone(), to(&p.name))).collect()

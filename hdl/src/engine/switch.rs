@@ -8,9 +8,9 @@
 use super::Config;
 use super::protocol::{Stream, reply_words};
 use super::shell;
+use crate::rtl::cat;
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Item, Module, Netlist};
-use crate::rtl::{Value, cat};
 use askama::Template;
 
 /// Most engines behind one pair of streams: as many as an identity has space for.
@@ -124,7 +124,7 @@ pub fn around(prefix: &str, engines: &[&str], stream_bits: u32) -> Netlist {
     let switch = switch(prefix, count, stream_bits);
     let queue = shell::plain_queue(prefix, stream_bits + 1, QUEUE);
     let relay = shell::plain_relay(prefix, stream_bits + 1);
-    let ports: Vec<(String, Value)> = switch.ports.iter().map(|p| (p.name.clone(), top.signal(&p.name))).collect();
+    let ports: Vec<_> = switch.ports.iter().map(|p| (p.name.clone(), top.signal(&p.name))).collect();
     top.instance(switch.name.clone(), "switch", ports);
     let [clk, rst] = ["clk", "rst"].map(|name| top.signal(name));
     // What engine k drives, and its place in the nets of all.
@@ -143,7 +143,7 @@ pub fn around(prefix: &str, engines: &[&str], stream_bits: u32) -> Netlist {
             ("valid", valid.clone()),
             ("pop", ready.clone() & valid.clone()),
         ];
-        top.instance(queue.name.clone(), format!("queue_{k}"), ports.map(|(port, value)| (port.to_string(), value)));
+        top.instance(queue.name.clone(), format!("queue_{k}"), ports);
         let answer = top.net(format!("answer_{k}"), stream_bits + 1);
         let [answers, answer_ready] = ["answers", "answer_ready"].map(|what| top.net(format!("{what}_{k}"), 1));
         let ports = [
@@ -158,7 +158,7 @@ pub fn around(prefix: &str, engines: &[&str], stream_bits: u32) -> Netlist {
             ("m_tready", answer_ready.clone()),
             ("m_tlast", answer.msb()),
         ];
-        top.instance(*engine, format!("engine_{k}"), ports.map(|(port, value)| (port.to_string(), value)));
+        top.instance(*engine, format!("engine_{k}"), ports);
         // Engines and link stand apart: whether the link has space comes to an engine through a register.
         let ports = [
             ("clk", clk.clone()),
@@ -170,9 +170,9 @@ pub fn around(prefix: &str, engines: &[&str], stream_bits: u32) -> Netlist {
             ("valid", part("from_valid", 1, k)),
             ("pop", part("from_ready", 1, k)),
         ];
-        top.instance(relay.name.clone(), format!("relay_{k}"), ports.map(|(port, value)| (port.to_string(), value)));
+        top.instance(relay.name.clone(), format!("relay_{k}"), ports);
     }
-    Netlist { top: top.name.clone(), modules: vec![switch, queue, relay, top] }
+    Netlist::new([switch, queue, relay, top])
 }
 
 fn switch(prefix: &str, count: u32, stream_bits: u32) -> Module {

@@ -2,9 +2,9 @@
 
 use super::board::HOLD;
 use super::datagram::MARK;
-use crate::rtl::Value;
 use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Dir, Module, Netlist};
+use crate::rtl::{Name, Value};
 use crate::serial::Identity;
 use crate::serial::frame::{RESIDUE, crc};
 use crate::serial::hardware::{block, ring};
@@ -138,8 +138,8 @@ pub fn netlist_that_holds(identity: &Identity, hold: u64) -> Netlist {
     let mut netlist = Netlist { top: name("link"), modules: Vec::new() };
     for module in modules {
         if !module.name.contains("link_ram") {
-            let plain = |port: &str| (port.to_string(), top.signal(&net_of(&module, port)));
-            let connections: Vec<(String, Value)> = module.ports.iter().map(|p| plain(&p.name)).collect();
+            let plain = |port: &Name| (port.clone(), top.signal(&net_of(&module, port)));
+            let connections: Vec<(Name, Value)> = module.ports.iter().map(|p| plain(&p.name)).collect();
             let instance = module.name.rsplit('_').next().expect("a name of several words").to_string();
             top.instance(module.name.clone(), format!("datagram_{instance}"), connections);
         }
@@ -147,18 +147,18 @@ pub fn netlist_that_holds(identity: &Identity, hold: u64) -> Netlist {
     }
     for (side, bits, writer, reader) in [("in", down, "receiver", "deliver"), ("out", up, "gather", "transmitter")] {
         let pairs = [
-            ("clk".to_string(), "clk".to_string()),
-            ("we".into(), format!("{writer}_ring_we")),
-            ("waddr".into(), format!("{writer}_ring_addr")),
-            ("wdata".into(), format!("{writer}_ring_data")),
-            ("re".into(), format!("{reader}_ring_re")),
-            ("raddr".into(), format!("{reader}_ring_addr")),
-            ("rdata".into(), format!("{side}_rdata")),
+            ("clk", "clk".to_string()),
+            ("we", format!("{writer}_ring_we")),
+            ("waddr", format!("{writer}_ring_addr")),
+            ("wdata", format!("{writer}_ring_data")),
+            ("re", format!("{reader}_ring_re")),
+            ("raddr", format!("{reader}_ring_addr")),
+            ("rdata", format!("{side}_rdata")),
         ];
-        let connections: Vec<(String, Value)> = pairs.into_iter().map(|(port, net)| (port, top.signal(&net))).collect();
+        let connections: Vec<(&str, Value)> = pairs.into_iter().map(|(port, net)| (port, top.signal(&net))).collect();
         top.instance(ring(bits), format!("ring_{side}"), connections);
     }
-    netlist.modules.push(top);
+    netlist.extend([top]);
     netlist
 }
 

@@ -1,8 +1,6 @@
 //! Datagrams as the medium of the host's end.
 
 use super::datagram::{self, Datagram};
-use super::words;
-use crate::engine::protocol::Stream;
 use crate::serial::Identity;
 use crate::serial::frame::Kind;
 use crate::serial::medium::{Carried, Heard, Medium};
@@ -14,8 +12,6 @@ pub struct Datagrams;
 
 impl Medium for Datagrams {
     type Unit = u32;
-    const UNIT_BITS: u32 = 2;
-    const OFFSET_BITS: u32 = 32;
     const ORDERED: bool = false;
     const SOONEST: Duration = Duration::from_micros(250);
     /// Six whole datagrams: 53 us on the wire, about the round trip of a local network.
@@ -64,18 +60,8 @@ impl Medium for Datagrams {
         Some(Datagram::bare(datagram::Kind::End, session).encode())
     }
 
-    fn bytes(payload: &[u32]) -> Vec<u8> {
-        payload.iter().flat_map(|w| w.to_le_bytes()).collect()
-    }
-
     /// The operating system queues what the network does not carry at once, and a window is small.
     fn time(_: &Identity, _: usize) -> Duration {
         Duration::ZERO
-    }
-
-    fn pack(stream: &Stream, beat_words: u32) -> Vec<u32> {
-        let mut words = Vec::new();
-        words::pack(stream, beat_words, &mut words);
-        words
     }
 }

@@ -3,9 +3,73 @@
 mod words;
 
 use crate::hash::{FastMap, FastSet};
-use std::sync::LazyLock;
+use std::borrow::{Borrow, Cow};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
 pub use words::LANGUAGES;
 use words::OF_VERILOG;
+
+/// A name in a netlist: of a signal, a port, an instance or a module. It is shared wherever it stands, since a large design has
+/// each of its names several times.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Name(Arc<str>);
+
+impl Name {
+    pub fn as_str(&self) -> &str {
+        self
+    }
+}
+
+impl Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self)
+    }
+}
+
+impl PartialEq<str> for Name {
+    fn eq(&self, other: &str) -> bool {
+        **self == *other
+    }
+}
+
+impl PartialEq<&str> for Name {
+    fn eq(&self, other: &&str) -> bool {
+        **self == **other
+    }
+}
+
+impl PartialEq<String> for Name {
+    fn eq(&self, other: &String) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: AsRef<str>> From<T> for Name {
+    fn from(name: T) -> Name {
+        Name(name.as_ref().into())
+    }
+}
+
+impl From<&Name> for Name {
+    fn from(name: &Name) -> Name {
+        name.clone()
+    }
+}
 
 /// All reserved words in small letters, since VHDL and some file systems tell no capitals apart.
 static KEYWORDS: LazyLock<FastSet<String>> = LazyLock::new(|| small(LANGUAGES.iter().flat_map(|l| l.1)));
@@ -17,9 +81,17 @@ fn small<'a>(words: impl Iterator<Item = &'a &'a str>) -> FastSet<String> {
     words.map(|word| word.to_ascii_lowercase()).collect()
 }
 
+/// The name in small letters, which it mostly is.
+fn lower(word: &str) -> Cow<'_, str> {
+    match word.bytes().any(|b| b.is_ascii_uppercase()) {
+        true => Cow::Owned(word.to_ascii_lowercase()),
+        false => Cow::Borrowed(word),
+    }
+}
+
 /// Whether a language that may read generated names reserves `word`, in any capitals.
 pub fn is_keyword(word: &str) -> bool {
-    KEYWORDS.contains(&word.to_ascii_lowercase())
+    KEYWORDS.contains(&*lower(word))
 }
 
 /// Whether `word` is made of letters, digits and underscores and begins with no digit.
@@ -32,7 +104,7 @@ pub fn is_plain(word: &str) -> bool {
 /// Whether `word` is an identifier of Verilog that all tools take. Names that kernels choose are no words of other languages either:
 /// see [`Names`].
 pub fn is_identifier(word: &str) -> bool {
-    is_plain(word) && !VERILOG.contains(&word.to_ascii_lowercase())
+    is_plain(word) && !VERILOG.contains(&*lower(word))
 }
 
 /// The nearest identifier to any text: `dx[0]` becomes `dx_0`.
@@ -57,7 +129,7 @@ pub fn sanitise(text: &str) -> String {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// In small letters.
-    taken: FastSet<String>,
+    taken: FastSet<Name>,
     /// The last number tried for a base name, so that many equal wishes stay cheap.
     next: FastMap<String, u32>,
 }
@@ -65,16 +137,16 @@ pub struct Names {
 impl Names {
     /// Marks a name that others must not get, such as a port's.
     pub fn reserve(&mut self, name: &str) {
-        self.taken.insert(name.to_ascii_lowercase());
+        self.taken.insert(lower(name).as_ref().into());
     }
 
     /// An unused identifier as near to `wish` as possible.
-    pub fn unique(&mut self, wish: &str) -> String {
+    pub fn unique(&mut self, wish: &str) -> Name {
         self.unique_with(wish, "")
     }
 
     /// The same where the name followed by `end` is to be free too; both are taken.
-    pub fn unique_with(&mut self, wish: &str, end: &str) -> String {
+    pub fn unique_with(&mut self, wish: &str, end: &str) -> Name {
         self.choose(None, wish, end)
     }
 
@@ -84,30 +156,35 @@ impl Names {
     }
 
     /// An unused identifier, also among those `around`.
-    fn choose(&mut self, around: Option<&Names>, wish: &str, end: &str) -> String {
-        let base = sanitise(wish);
-        let small = base.to_ascii_lowercase();
-        if !KEYWORDS.contains(&small) && self.take(around, &small, end) {
+    fn choose(&mut self, around: Option<&Names>, wish: &str, end: &str) -> Name {
+        let base = if is_plain(wish) { Name::from(wish) } else { sanitise(wish).into() };
+        if !is_keyword(&base) && self.take(around, &base, end) {
             return base;
         }
-        let tried = self.next.get(&small).or_else(|| around?.next.get(&small));
+        let small = lower(&base);
+        let tried = self.next.get(&*small).or_else(|| around?.next.get(&*small));
         let mut k = *tried.unwrap_or(&1);
         loop {
             k += 1;
-            if self.take(around, &format!("{small}_{k}"), end) {
-                self.next.insert(small, k);
-                return format!("{base}_{k}");
+            let name = Name::from(format!("{base}_{k}"));
+            if self.take(around, &name, end) {
+                self.next.insert(small.into_owned(), k);
+                return name;
             }
         }
     }
 
-    fn take(&mut self, around: Option<&Names>, name: &str, end: &str) -> bool {
-        let beside = format!("{name}{end}");
+    fn take(&mut self, around: Option<&Names>, name: &Name, end: &str) -> bool {
+        let small = match lower(name) {
+            Cow::Borrowed(_) => name.clone(),
+            Cow::Owned(small) => small.into(),
+        };
         let known = |name: &str| self.taken.contains(name) || around.is_some_and(|a| a.taken.contains(name));
-        let free = !known(name) && !known(&beside);
+        let beside = (!end.is_empty()).then(|| format!("{small}{end}"));
+        let free = !known(&small) && !beside.as_ref().is_some_and(|name| known(name));
         if free {
-            self.taken.insert(name.to_string());
-            self.taken.insert(beside);
+            self.taken.insert(small);
+            self.taken.extend(beside.map(Name::from));
         }
         free
     }
@@ -122,7 +199,7 @@ pub struct Inside<'a> {
 
 impl Inside<'_> {
     /// An unused identifier as near to `wish` as possible.
-    pub fn unique(&mut self, wish: &str) -> String {
+    pub fn unique(&mut self, wish: &str) -> Name {
         self.own.choose(Some(self.around), wish, "")
     }
 }
@@ -150,7 +227,7 @@ mod tests {
     fn names_are_unique_and_never_reserved_words() {
         let mut names = Names::default();
         names.reserve("q");
-        let given: Vec<String> = ["q", "sum", "sum", "sum_2", "wire", "dx[1]", "7"].map(|w| names.unique(w)).to_vec();
+        let given: Vec<Name> = ["q", "sum", "sum", "sum_2", "wire", "dx[1]", "7"].map(|w| names.unique(w)).to_vec();
         assert_eq!(given, ["q_2", "sum", "sum_2", "sum_2_2", "wire_2", "dx_1", "x7"]);
         assert!(given.iter().all(|n| is_identifier(n)));
     }
@@ -159,7 +236,7 @@ mod tests {
     fn names_differ_in_more_than_capitals_and_keep_their_ends_free() {
         let mut names = Names::default();
         names.reserve("Table_rom");
-        let given: Vec<String> = ["R2", "r2", "WIRE"].map(|w| names.unique(w)).to_vec();
+        let given: Vec<Name> = ["R2", "r2", "WIRE"].map(|w| names.unique(w)).to_vec();
         assert_eq!(given, ["R2", "r2_2", "WIRE_2"]);
         assert_eq!(names.unique_with("table", "_rom"), "table_2");
         assert_eq!(names.unique("table_2_rom"), "table_2_rom_2");

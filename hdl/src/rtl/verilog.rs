@@ -6,25 +6,15 @@
 
 use super::bits::Bits;
 use super::expr::{Binary, Expr, Leaf, Node, Reduce, Shift, Test};
-use std::fmt;
-use std::sync::Arc;
-
-/// A declared name.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Net(pub Arc<str>);
+use super::names::Name;
+use std::fmt::{self, Write as _};
 
 /// An expression over the names of a module.
-pub type Value = Expr<Net>;
+pub type Value = Expr<Name>;
 
 /// All bits of a name.
-pub fn net(name: &str, width: u32) -> Value {
-    Expr::leaf(Net(name.into()), width)
-}
-
-impl fmt::Display for Net {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+pub fn net(name: impl Into<Name>, width: u32) -> Value {
+    Expr::leaf(name.into(), width)
 }
 
 impl<L: Leaf + fmt::Display> fmt::Display for Expr<L> {
@@ -36,22 +26,22 @@ impl<L: Leaf + fmt::Display> fmt::Display for Expr<L> {
 }
 
 /// Bits `high` down to `low` of `name`, which has `full` bits.
-fn select(name: &dyn fmt::Display, full: u32, high: u32, low: u32) -> String {
-    match () {
-        _ if low == 0 && high == full - 1 => name.to_string(),
-        _ if low == high => format!("{name}[{low}]"),
-        _ => format!("{name}[{high}:{low}]"),
-    }
+fn select(name: &dyn fmt::Display, full: u32, (high, low): (u32, u32), out: &mut String) {
+    let _ = match () {
+        _ if low == 0 && high == full - 1 => write!(out, "{name}"),
+        _ if low == high => write!(out, "{name}[{low}]"),
+        _ => write!(out, "{name}[{high}:{low}]"),
+    };
 }
 
-fn constant(bits: &Bits) -> String {
+fn constant(bits: &Bits, out: &mut String) {
     let width = bits.width();
-    match bits.small() {
-        Some(bit) if width == 1 => format!("1'b{bit}"),
-        _ if width > 4 && bits.is_ones() => format!("{{{width}{{1'b1}}}}"),
-        Some(small) if small < 10 => format!("{width}'d{small}"),
-        _ => format!("{width}'h{}", bits.hex()),
-    }
+    let _ = match bits.small() {
+        Some(bit) if width == 1 => write!(out, "1'b{bit}"),
+        _ if width > 4 && bits.is_ones() => write!(out, "{{{width}{{1'b1}}}}"),
+        Some(small) if small < 10 => write!(out, "{width}'d{small}"),
+        _ => write!(out, "{width}'h{}", bits.hex()),
+    };
 }
 
 /// Whether an expression can be an operand of a unary operator as it is.
@@ -101,18 +91,19 @@ fn signed<L: Leaf + fmt::Display>(signed: bool, e: &Expr<L>, out: &mut String) {
     parenthesised(!signed && (is_primary(e) || is_not(e)), e, out);
 }
 
-fn write<L: Leaf + fmt::Display>(e: &Expr<L>, out: &mut String) {
+/// Writes the text of an expression behind what is there.
+pub(super) fn write<L: Leaf + fmt::Display>(e: &Expr<L>, out: &mut String) {
     let width = e.width();
     match e.node() {
-        Node::Read { leaf, full, low } => out.push_str(&select(leaf, *full, low + width - 1, *low)),
-        Node::Const(bits) => out.push_str(&constant(bits)),
+        Node::Read { leaf, full, low } => select(leaf, *full, (low + width - 1, *low), out),
+        Node::Const(bits) => constant(bits, out),
         Node::Cat(parts) => {
             out.push('{');
             list(parts.iter(), out);
             out.push('}');
         }
         Node::Repeat(part) => {
-            out.push_str(&format!("{{{}{{", width / part.width()));
+            let _ = write!(out, "{{{}{{", width / part.width());
             // The inner braces are a concatenation already.
             match part.node() {
                 Node::Cat(parts) => list(parts.iter(), out),

@@ -3,58 +3,24 @@
 //! Only time is left out: a frame is taken when its closing flag comes, and made when the line is free.
 
 use super::Identity;
-use super::chunks::Beats;
 use super::frame::{Decoder, Frame, Kind, MOST, Received};
-use std::collections::VecDeque;
+use super::streams::{Sent, Streams};
 
 /// The board's end.
 #[derive(Clone, Debug)]
 pub struct BoardEnd {
-    identity: Identity,
     decoder: Decoder,
     session: u8,
     nonce: u32,
-    /// Offset of the next byte that belongs to the stream from the host.
-    expected: u16,
-    /// Offset up to which the engine took it.
-    taken: u16,
-    ring_in: VecDeque<u8>,
-    beats: Beats,
-    /// The beat that the engine is offered.
-    offered: Option<(Vec<u32>, bool)>,
-    /// Offset of the next byte from the engine; of the next one to send; of the first that is not acknowledged.
-    head: u16,
-    sent: u16,
-    acked: u16,
-    ring_out: Vec<u8>,
+    streams: Streams<u8>,
     start_due: bool,
-    answer_due: bool,
-    lost_due: bool,
-    rewind_due: bool,
 }
 
 impl BoardEnd {
     /// A board after its reset: without a session.
     pub fn new(identity: Identity) -> BoardEnd {
-        BoardEnd {
-            ring_out: vec![0; 1 << identity.up_bits],
-            identity,
-            decoder: Decoder::default(),
-            session: 0,
-            nonce: 0,
-            expected: 0,
-            taken: 0,
-            ring_in: VecDeque::new(),
-            beats: Beats::default(),
-            offered: None,
-            head: 0,
-            sent: 0,
-            acked: 0,
-            start_due: false,
-            answer_due: false,
-            lost_due: false,
-            rewind_due: false,
-        }
+        let (decoder, streams) = (Decoder::default(), Streams::new(identity));
+        BoardEnd { decoder, session: 0, nonce: 0, streams, start_due: false }
     }
 
     /// Takes a byte from the line. `true`: a session begins, and the engine must be reset.
@@ -62,8 +28,8 @@ impl BoardEnd {
         match self.decoder.take(byte) {
             None => false,
             Some(Received::Broken) => {
-                self.answer_due = true;
-                self.lost_due = true;
+                self.streams.answer_due = true;
+                self.streams.lost_due = true;
                 false
             }
             Some(Received::Whole(frame)) if frame.kind == Kind::Start => {
@@ -78,52 +44,36 @@ impl BoardEnd {
     }
 
     fn start(&mut self, frame: &Frame) {
-        let fresh = BoardEnd::new(self.identity.clone());
+        let fresh = BoardEnd::new(self.streams.identity.clone());
         // The last four bytes stay in the register.
         let nonce = frame.payload.iter().fold(self.nonce, |n, b| n >> 8 | (*b as u32) << 24);
-        let due = (self.answer_due, self.lost_due);
+        let due = (self.streams.answer_due, self.streams.lost_due);
         *self = BoardEnd { session: frame.session, nonce, start_due: true, ..fresh };
-        (self.answer_due, self.lost_due) = due;
+        (self.streams.answer_due, self.streams.lost_due) = due;
     }
 
     fn frame(&mut self, frame: &Frame) {
+        let streams = &mut self.streams;
         if frame.session != self.session {
-            self.answer_due = true;
+            streams.answer_due = true;
             return;
         }
-        self.acked = frame.ack;
-        self.rewind_due |= frame.kind == Kind::Rewind;
-        let in_order = frame.seq == self.expected;
+        streams.acked = frame.ack.into();
+        streams.rewind_due |= frame.kind == Kind::Rewind;
+        let in_order = u32::from(frame.seq) == streams.expected;
         if in_order {
-            self.expected = self.expected.wrapping_add(frame.payload.len() as u16);
-            self.ring_in.extend(&frame.payload);
-            let room = 1 << self.identity.down_bits;
-            assert!(self.ring_in.len() <= room - 256 + MOST, "the host keeps to the room that it is told");
-            self.refill();
+            let room = 1 << streams.ring_bits();
+            let waiting = streams.ring_in.len() + frame.payload.len();
+            assert!(waiting <= room - 256 + MOST, "the host keeps to the room that it is told");
+            streams.extend(&frame.payload);
         }
-        self.lost_due |= !in_order;
-        self.answer_due |= !in_order || !frame.payload.is_empty() || frame.kind != Kind::Data;
-    }
-
-    /// Bytes of the ring become the beat that the engine is offered.
-    fn refill(&mut self) {
-        while self.offered.is_none() {
-            let Some(byte) = self.ring_in.pop_front() else { break };
-            let before = self.taken;
-            self.taken = self.taken.wrapping_add(1);
-            self.answer_due |= (before ^ self.taken) >> (self.identity.down_bits - 1) & 1 == 1;
-            self.offered = self.beats.take(byte, self.identity.stream_bits / 32);
-        }
+        streams.lost_due |= !in_order;
+        streams.answer_due |= !in_order || !frame.payload.is_empty() || frame.kind != Kind::Data;
     }
 
     /// The beat on the engine's input, taken; `None` if there is none, or the engine is in reset.
     pub fn take_beat(&mut self) -> Option<(Vec<u32>, bool)> {
-        if self.in_reset() {
-            return None;
-        }
-        let beat = self.offered.take();
-        self.refill();
-        beat
+        if self.in_reset() { None } else { self.streams.take_beat() }
     }
 
     /// Whether the engine is held in reset.
@@ -133,50 +83,32 @@ impl BoardEnd {
 
     /// Whether a beat from the engine can be taken.
     pub fn ready(&self) -> bool {
-        let stored = self.head.wrapping_sub(self.acked) as usize;
-        !self.in_reset() && stored + self.identity.stream_bits as usize / 8 <= self.ring_out.len()
+        !self.in_reset() && self.streams.has_space()
     }
 
     /// Takes a beat from the engine; only when [`BoardEnd::ready`].
     pub fn give_beat(&mut self, words: &[u32]) {
-        for byte in words.iter().flat_map(|w| w.to_le_bytes()) {
-            let mask = self.ring_out.len() - 1;
-            self.ring_out[self.head as usize & mask] = byte;
-            self.head = self.head.wrapping_add(1);
-        }
+        self.streams.give_beat(words);
     }
 
     /// The next frame for the line, if there is anything to say. `quiet`: the engine offers no beat now.
     pub fn transmit(&mut self, quiet: bool) -> Option<Vec<u8>> {
+        let streams = &mut self.streams;
         if self.start_due {
             self.start_due = false;
-            self.answer_due = false;
-            self.lost_due = false;
-            self.rewind_due = false;
-            self.sent = 0;
-            let payload = self.identity.encode(self.nonce);
-            return Some(self.make(Kind::Start, payload));
+            streams.answer_due = false;
+            streams.lost_due = false;
+            streams.rewind_due = false;
+            streams.sent = 0;
+            let payload = streams.identity.encode(self.nonce);
+            return Some(self.make(Kind::Start, 0, payload));
         }
-        if std::mem::take(&mut self.rewind_due) {
-            self.sent = self.acked;
-        }
-        let stored = self.head.wrapping_sub(self.sent) as usize;
-        if !(self.answer_due || stored > MOST || (stored > 0 && quiet)) {
-            return None;
-        }
-        let kind = if std::mem::take(&mut self.lost_due) { Kind::Notice } else { Kind::Data };
-        self.answer_due = false;
-        let mask = self.ring_out.len() - 1;
-        let at = |k: usize| self.ring_out[self.sent.wrapping_add(k as u16) as usize & mask];
-        let payload: Vec<u8> = (0..stored.min(MOST)).map(at).collect();
-        let length = payload.len() as u16;
-        let line = self.make(kind, payload);
-        self.sent = self.sent.wrapping_add(length);
-        Some(line)
+        let Sent { lost, seq, payload } = streams.send(MOST, MOST + 1, quiet)?;
+        Some(self.make(if lost { Kind::Notice } else { Kind::Data }, seq, payload))
     }
 
-    fn make(&self, kind: Kind, payload: Vec<u8>) -> Vec<u8> {
-        let (session, seq) = (self.session, self.sent);
-        Frame { kind, session, seq, ack: self.expected, taken: self.taken, payload }.encode()
+    fn make(&self, kind: Kind, seq: u32, payload: Vec<u8>) -> Vec<u8> {
+        let [seq, ack, taken] = [seq, self.streams.expected, self.streams.taken].map(|offset| offset as u16);
+        Frame { kind, session: self.session, seq, ack, taken, payload }.encode()
     }
 }

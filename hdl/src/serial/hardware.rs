@@ -208,7 +208,7 @@ pub fn netlist(identity: &Identity) -> Netlist {
             connections.into_iter().map(|(port, name)| (port, top.signal(&name))).collect();
         top.instance(module, instance, connections);
     }
-    netlist.modules.push(top);
+    netlist.extend([top]);
     netlist
 }
 

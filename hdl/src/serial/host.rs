@@ -5,6 +5,7 @@
 //! answer in time is given up with a reason. Offsets count all units of a session in 64 bits; in frames they have fewer.
 
 use super::Identity;
+use super::chunks::Unit;
 use super::frame::{Kind, MOST};
 use super::medium::{Carried, Heard, Medium, SerialLine};
 use std::collections::VecDeque;
@@ -230,7 +231,7 @@ impl<M: Medium> HostEnd<M> {
     /// A frame before the session is open: only the answer with our nonce counts, all else is of an earlier one.
     fn answered(&mut self, now: Duration, frame: &Carried<M::Unit>) -> Result<(), Failure> {
         self.traffic.received += 1;
-        let payload = M::bytes(&frame.payload);
+        let payload = M::Unit::bytes(&frame.payload);
         let echoed = payload.starts_with(&self.nonce.to_le_bytes());
         if frame.kind == Kind::Start && echoed && frame.session == self.session() {
             let (_, identity) = Identity::decode(&payload).map_err(Failure::Identity)?;
@@ -252,7 +253,7 @@ impl<M: Medium> HostEnd<M> {
         }
         if frame.kind == Kind::Start {
             // Our first frame was answered twice, because it was sent twice.
-            let ours = M::bytes(&frame.payload).starts_with(&self.nonce.to_le_bytes());
+            let ours = M::Unit::bytes(&frame.payload).starts_with(&self.nonce.to_le_bytes());
             return if ours { Ok(()) } else { Err(Failure::Reset) };
         }
         if frame.session != self.session() {
@@ -299,7 +300,7 @@ impl<M: Medium> HostEnd<M> {
 
     /// From an offset to the one that a frame states, modulo the width of its field.
     fn distance(from: u64, to: u32) -> u64 {
-        (to as u64).wrapping_sub(from) & (u64::MAX >> (64 - M::OFFSET_BITS))
+        (to as u64).wrapping_sub(from) & (u64::MAX >> (64 - M::Unit::OFFSET_BITS))
     }
 
     /// Mean and mean deviation of the round trip, as TCP computes them (RFC 6298).
@@ -313,7 +314,7 @@ impl<M: Medium> HostEnd<M> {
     fn payload(&mut self, now: Duration, frame: &Carried<M::Unit>) {
         let ahead = Self::distance(self.expected, frame.seq);
         let behind = Self::distance(frame.seq as u64, self.expected as u32);
-        if ahead == 0 || ahead >> (M::OFFSET_BITS - 1) == 1 {
+        if ahead == 0 || ahead >> (M::Unit::OFFSET_BITS - 1) == 1 {
             // What came before is skipped; the rest is new.
             if let Some(new) = frame.payload.get(behind as usize..).filter(|new| !new.is_empty()) {
                 self.inbox.extend_from_slice(new);
@@ -375,7 +376,7 @@ impl<M: Medium> HostEnd<M> {
 
     /// Units of the next frame, as far as the board has space.
     fn sendable(&self, identity: &Identity) -> usize {
-        let room = self.taken + (1 << (identity.down_bits as u32 - M::UNIT_BITS)) - MARGIN;
+        let room = self.taken + (1 << (identity.down_bits as u32 - M::Unit::BITS)) - MARGIN;
         let limit = room.min(self.acked.saturating_add(self.in_flight));
         let there = self.queue.len() - (self.next - self.acked) as usize;
         let length = there.min(limit.saturating_sub(self.next) as usize).min(MOST);

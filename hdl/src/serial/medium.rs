@@ -1,7 +1,7 @@
 //! The medium that joins host and board, as far as the host's end has to know: a serial line here, datagrams in [`crate::ethernet`].
 
 use super::Identity;
-use super::chunks;
+use super::chunks::{self, Unit};
 use super::frame::{self, Decoder, Frame, Kind, Received};
 use crate::engine::protocol::Stream;
 use std::fmt::Debug;
@@ -34,11 +34,7 @@ pub enum Heard<U> {
 /// A way to carry frames.
 pub trait Medium: Default + Debug + Send {
     /// The unit that offsets count.
-    type Unit: Copy + Send + Debug;
-    /// log2 of the bytes of a unit.
-    const UNIT_BITS: u32;
-    /// Bits of an offset in a frame; the host itself counts in 64.
-    const OFFSET_BITS: u32;
+    type Unit: Unit;
     /// Whether what was sent first arrives first, so that no frame of an earlier session can come late.
     const ORDERED: bool;
     /// Shortest time after which an unanswered host asks again.
@@ -65,14 +61,15 @@ pub trait Medium: Default + Debug + Send {
         None
     }
 
-    /// Payload as bytes.
-    fn bytes(payload: &[Self::Unit]) -> Vec<u8>;
-
     /// Time that the sender has to leave for a frame of so many bytes.
     fn time(identity: &Identity, bytes: usize) -> Duration;
 
     /// The packets of a stream as units for the board.
-    fn pack(stream: &Stream, beat_words: u32) -> Vec<Self::Unit>;
+    fn pack(stream: &Stream, beat_words: u32) -> Vec<Self::Unit> {
+        let mut units = Vec::new();
+        chunks::pack(stream, beat_words, &mut units);
+        units
+    }
 }
 
 /// Bytes over a UART.
@@ -83,8 +80,6 @@ pub struct SerialLine {
 
 impl Medium for SerialLine {
     type Unit = u8;
-    const UNIT_BITS: u32 = 0;
-    const OFFSET_BITS: u32 = 16;
     const ORDERED: bool = true;
     const SOONEST: Duration = Duration::from_millis(25);
     const IN_FLIGHT: u64 = u64::MAX;
@@ -115,17 +110,7 @@ impl Medium for SerialLine {
         Frame { kind, session: session as u8, seq, ack, taken, payload }.encode()
     }
 
-    fn bytes(payload: &[u8]) -> Vec<u8> {
-        payload.to_vec()
-    }
-
     fn time(identity: &Identity, bytes: usize) -> Duration {
         Duration::from_secs(10) / identity.baud.max(1) * bytes as u32
-    }
-
-    fn pack(stream: &Stream, beat_words: u32) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        chunks::pack(stream, beat_words, &mut bytes);
-        bytes
     }
 }

@@ -6,8 +6,8 @@ use hdl::engine::protocol::{Stream, pad};
 use hdl::ethernet::Datagrams;
 use hdl::ethernet::board::{BoardEnd, HOLD, Peer};
 use hdl::ethernet::datagram::{Datagram, Kind};
-use hdl::ethernet::words;
 use hdl::serial::Identity;
+use hdl::serial::chunks;
 use hdl::serial::host::{Failure, HostEnd, Timeouts};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -174,7 +174,7 @@ impl Bench {
     /// Sends all of `stream` and waits until all of it came back.
     fn exchange(&mut self, stream: &Stream, beat_words: u32) -> Result<(), Failure> {
         let mut packed = Vec::new();
-        words::pack(stream, beat_words, &mut packed);
+        chunks::pack(stream, beat_words, &mut packed);
         self.host.send(&packed);
         let wanted = beats(stream, beat_words).0.len();
         let limit = self.now + Duration::from_secs(600);
@@ -266,7 +266,7 @@ fn a_network_that_is_gone_is_given_up_in_time() {
         let mut bench = Bench::new(seed, ethernet(32, 15), all(0.01));
         let stream = packets(&mut Random::new(seed), 50, 200_000);
         let mut packed = Vec::new();
-        words::pack(&stream, 1, &mut packed);
+        chunks::pack(&stream, 1, &mut packed);
         bench.host.send(&packed);
         for _ in 0..50 * seed {
             bench.step().expect("the network is good enough");
@@ -288,7 +288,7 @@ fn a_session_is_bound_to_its_host() {
     let mut bench = Bench::new(3, ethernet(32, 15), all(0.01));
     let stream = packets(&mut Random::new(3), 50, 50_000);
     let mut packed = Vec::new();
-    words::pack(&stream, 1, &mut packed);
+    chunks::pack(&stream, 1, &mut packed);
     while bench.host.identity().is_none() {
         bench.step().expect("a good network");
     }
@@ -371,7 +371,7 @@ fn a_board_that_begins_anew_is_noticed() {
     let mut bench = Bench::new(6, ethernet(32, 15), Faults::default());
     let stream = packets(&mut Random::new(6), 50, 200_000);
     let mut packed = Vec::new();
-    words::pack(&stream, 1, &mut packed);
+    chunks::pack(&stream, 1, &mut packed);
     bench.host.send(&packed);
     (0..60).for_each(|_| bench.step().expect("work is under way"));
     assert!(bench.host.unacknowledged() > 0);

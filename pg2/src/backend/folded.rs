@@ -14,7 +14,7 @@ use hdl::op::float::POINT_BITS;
 use hdl::rtl::fold::{Fold, SLOTS, START, SharedSum};
 use hdl::rtl::names::Names;
 use hdl::rtl::netlist::{Dir, Module, Netlist};
-use hdl::rtl::{Value, cat, net};
+use hdl::rtl::{Name, Value, cat, net};
 use std::collections::BTreeMap;
 
 /// From so many sources of a port on, two share the signal that chooses them.
@@ -38,8 +38,8 @@ pub fn lower_folded(graph: &Graph, folded: &Folded, text: Text) -> Netlist {
     w.sink();
     let mut netlist = Netlist { top: w.module.name.clone(), modules: Vec::new() };
     w.rings.into_iter().for_each(|ring| netlist.add(ring));
-    netlist.modules.extend(folded.library.modules.iter().map(|m| m.module.clone()));
-    netlist.modules.push(w.module);
+    netlist.extend(folded.library.modules.iter().map(|m| m.module.clone()));
+    netlist.extend([w.module]);
     netlist
 }
 
@@ -116,7 +116,7 @@ impl<'a> Writer<'a> {
             let width = slices.map_or(layout.outputs[uses[0].0].1.width(), |s| s.width);
             let uses = uses.into_iter().map(|(o, slot)| (layout.outputs[o].0.clone(), slot)).collect();
             let port = self.module.port(Dir::Out, format!("sum_{k}"), width);
-            fold.sums.push(SharedSum { port, uses });
+            fold.sums.push(SharedSum { port: port.to_string(), uses });
         }
         for (name, format, _) in layout.outputs.iter().filter(|o| fold.sum_of(&o.0).is_none()) {
             self.module.port(Dir::Out, name.clone(), format.width());
@@ -137,7 +137,7 @@ impl<'a> Writer<'a> {
         let start = self.module.signal(START);
         self.module.comment("---- the slot of this clock");
         let ii = self.folded.ii as usize;
-        let names: Vec<String> = (0..ii).map(|k| self.names.unique(&format!("at_{k}"))).collect();
+        let names: Vec<Name> = (0..ii).map(|k| self.names.unique(&format!("at_{k}"))).collect();
         let last = self.module.hold(names[ii - 1].clone(), 1);
         self.before = vec![&start | &last];
         for name in &names[..ii - 1] {
@@ -165,7 +165,7 @@ impl<'a> Writer<'a> {
         for (k, node) in self.graph.nodes.iter().enumerate() {
             match &node.kind {
                 NodeKind::Pin { pin, element } => {
-                    self.own[k] = net(&self.graph.port(*pin, *element), node.format.width());
+                    self.own[k] = net(self.graph.port(*pin, *element), node.format.width());
                 }
                 NodeKind::Const { bits } => self.own[k] = Value::constant(node.format.width(), *bits as i128),
                 NodeKind::Op { op, inst, .. } if self.folded.unit[k].is_none() => {
@@ -221,14 +221,14 @@ impl<'a> Writer<'a> {
         self.instance(&hardware.module, name, &args, q, f);
     }
 
-    fn instance(&mut self, hardware: &Module, name: String, args: &[Value], q: Value, f: Option<Value>) {
+    fn instance(&mut self, hardware: &Module, name: Name, args: &[Value], q: Value, f: Option<Value>) {
         let joined = |port: &str, dir: Dir| match (port, dir) {
             ("clk", _) => self.module.signal("clk"),
             ("q", Dir::Out) => q.clone(),
             ("f", Dir::Out) => f.clone().expect("only operators with flags have the port"),
             (port, _) => args[(port.as_bytes()[0] - b'a') as usize].clone(),
         };
-        let connections: Vec<(String, Value)> =
+        let connections: Vec<(Name, Value)> =
             hardware.ports.iter().map(|p| (p.name.clone(), joined(&p.name, p.dir))).collect();
         self.module.instance(&hardware.name, name, connections);
     }
@@ -471,7 +471,7 @@ impl<'a> Writer<'a> {
             .collect();
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
             let idle = self.graph.elements_of(class).into_iter().filter(|e| !pins.contains(e));
-            unused.extend(idle.map(|e| net(&self.graph.port(e.0, e.1), self.graph.pins[e.0].format.width())));
+            unused.extend(idle.map(|e| net(self.graph.port(e.0, e.1), self.graph.pins[e.0].format.width())));
         }
         for (k, node) in self.graph.nodes.iter().enumerate() {
             if matches!(node.kind, NodeKind::Op { .. }) && self.folded.unit[k].is_none() && !read[k] {

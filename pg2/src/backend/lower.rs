@@ -18,7 +18,7 @@ use hdl::Flags;
 use hdl::circuit::target::Clock;
 use hdl::rtl::names::Names;
 use hdl::rtl::netlist::{Dir, Module, Netlist};
-use hdl::rtl::{Value, cat, net};
+use hdl::rtl::{Name, Value, cat, net};
 pub use memory::Memories;
 
 /// Lowers with the hardware made anew; `text` is the PG2 source that comments quote, or empty.
@@ -35,11 +35,8 @@ pub fn lower_with(graph: &Graph, schedule: &Schedule, library: &Library, flags: 
     writer.flags(flags);
     writer.outputs();
     writer.sink();
-    let mut netlist = Netlist { top: writer.module.name.clone(), modules: Vec::new() };
-    netlist.modules.extend(library.modules.iter().map(|m| m.module.clone()));
-    netlist.modules.extend(writer.delays.modules());
-    netlist.modules.push(writer.module);
-    netlist
+    let operators = library.modules.iter().map(|m| m.module.clone());
+    Netlist::new(operators.chain(writer.delays.modules()).chain([writer.module]))
 }
 
 struct Writer<'a> {
@@ -47,6 +44,8 @@ struct Writer<'a> {
     schedule: &'a Schedule,
     library: &'a Library,
     lines: Lines<'a>,
+    /// The names of the library's modules.
+    hardware: Vec<Name>,
     names: Names,
     module: Module,
     /// The signal or constant of each node's value when it is ready; no bits where it is not written yet.
@@ -77,6 +76,7 @@ impl<'a> Writer<'a> {
             schedule,
             library,
             lines: Lines::new(text),
+            hardware: library.modules.iter().map(|m| Name::from(&m.module.name)).collect(),
             names: Names::default(),
             module: Module { name, doc, latency: schedule.depth, ..Module::default() },
             values: vec![Value::zeros(0); graph.nodes.len()],
@@ -136,13 +136,15 @@ impl<'a> Writer<'a> {
         let node = &self.graph.nodes[k];
         match &node.kind {
             NodeKind::Pin { pin, element } => {
-                self.values[k] = net(&self.graph.port(*pin, *element), node.format.width());
+                self.values[k] = net(self.graph.port(*pin, *element), node.format.width());
             }
             NodeKind::Const { bits } => self.values[k] = Value::constant(node.format.width(), *bits as i128),
             NodeKind::Op { op, inst, args } => {
-                let hardware = self.library.module(id).expect("every operator node has hardware");
-                let wish = if node.name.is_empty() { format!("{}_{k}", op.name()) } else { node.name.clone() };
-                let name = self.names.unique(&wish);
+                let hardware = self.library.index(k).expect("every operator node has hardware");
+                let name = match node.name.as_str() {
+                    "" => self.names.unique(&format!("{}_{k}", op.name())),
+                    wish => self.names.unique(wish),
+                };
                 let raised = op.flags(inst);
                 let flag = (!raised.is_empty()).then(|| self.names.unique(&format!("{name}_f")));
                 let instance = self.names.unique(&format!("u{k}_{}_{name}", op.name()));
@@ -150,15 +152,14 @@ impl<'a> Writer<'a> {
                 let value = self.module.net(name, node.format.width());
                 let flag = flag.map(|name| self.module.net(name, raised.0.count_ones()));
                 let joined = |name: &str, dir: Dir| match (name, dir) {
-                    ("clk", _) => self.module.signal("clk"),
+                    ("clk", _) => self.delays.clk.clone(),
                     ("q", Dir::Out) => value.clone(),
                     ("f", Dir::Out) => flag.clone().expect("only operators with flags have the port"),
                     (name, _) => self.argument(id, args[(name.as_bytes()[0] - b'a') as usize]),
                 };
-                let ports = hardware.module.ports.iter();
-                let connections: Vec<(String, Value)> =
-                    ports.map(|p| (p.name.clone(), joined(&p.name, p.dir))).collect();
-                self.module.instance(&hardware.module.name, instance, connections);
+                let ports = self.library.modules[hardware].module.ports.iter();
+                let connections: Vec<(Name, Value)> = ports.map(|p| (p.name.clone(), joined(&p.name, p.dir))).collect();
+                self.module.instance(&self.hardware[hardware], instance, connections);
                 self.values[k] = value;
                 self.flags[k] = flag;
             }
@@ -293,7 +294,7 @@ impl<'a> Writer<'a> {
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
             let elements = self.graph.elements_of(class);
             let idle = elements.iter().filter(|e| !used.contains(e));
-            unused.extend(idle.map(|e| net(&self.graph.port(e.0, e.1), self.graph.pins[e.0].format.width())));
+            unused.extend(idle.map(|e| net(self.graph.port(e.0, e.1), self.graph.pins[e.0].format.width())));
         }
         let never = |(flag, demand): (&Option<Value>, &Demand)| flag.clone().filter(|_| *demand == Demand::Never);
         unused.extend(self.flags.iter().zip(&self.graph.demand).filter_map(never));

@@ -10,9 +10,10 @@ mod diagram;
 
 use crate::graph::{Demand, Graph, Node, NodeId, NodeKind};
 use diagram::{Choice, Diagrams, FALSE, Function, TRUE};
+use hdl::hash::{FastMap, FastSet};
 use hdl::number::format::UINT1;
 use hdl::op::{Attrs, Inst, Operator, compare, int};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Diagrams with more choices than this become one condition of their own, so that none grows beyond bounds.
 const MOST_CHOICES: usize = 32;
@@ -84,8 +85,8 @@ struct Analysis {
     diagrams: Diagrams,
     /// Of each condition, in the order of the diagrams: outer multiplexers first.
     meanings: Vec<FlagDemand>,
-    conditions: HashMap<NodeId, u32>,
-    cuts: HashMap<Function, u32>,
+    conditions: FastMap<NodeId, u32>,
+    cuts: FastMap<Function, u32>,
 }
 
 impl Analysis {
@@ -155,18 +156,18 @@ impl Analysis {
 struct Made<'a> {
     analysis: &'a Analysis,
     nodes: Vec<Node>,
-    functions: HashMap<Function, NodeId>,
-    known: HashMap<(&'static dyn Operator, Vec<NodeId>), NodeId>,
+    functions: FastMap<Function, NodeId>,
+    known: FastMap<(&'static dyn Operator, Vec<NodeId>), NodeId>,
 }
 
 impl<'a> Made<'a> {
     fn new(analysis: &'a Analysis, nodes: Vec<Node>) -> Made<'a> {
-        Made { analysis, nodes, functions: HashMap::new(), known: HashMap::new() }
+        Made { analysis, nodes, functions: FastMap::default(), known: FastMap::default() }
     }
 
     /// Makes the cuts that functions are made of, inner ones first, so that a long chain of them is no deep recursion.
     fn cuts(&mut self, mut functions: Vec<Function>) {
-        let (mut seen, mut cuts) = (HashSet::new(), BTreeMap::new());
+        let (mut seen, mut cuts) = (FastSet::default(), BTreeMap::new());
         while let Some(function) = functions.pop() {
             if function <= TRUE || !seen.insert(function) {
                 continue;

@@ -9,9 +9,10 @@ impl Line<'_> {
         // Of a line of thousands of operators, each would read all.
         let most = (0..=self.text.len().min(400)).rev().find(|n| self.text.is_char_boundary(*n)).unwrap_or(0);
         let statement = self.text[..most].split("//").next().unwrap_or("").trim();
-        let short: String = statement.chars().take(80).collect();
-        let more = if statement.chars().count() > 80 { "..." } else { "" };
-        short + more
+        match statement.char_indices().nth(80) {
+            None => statement.to_string(),
+            Some((end, _)) => statement[..end].to_string() + "...",
+        }
     }
 }
 

@@ -46,9 +46,7 @@ pub fn merge(graph: &Graph, budget: &Budget, text: Text) -> Option<Merged> {
         format!("One pair of `{}` per clock, {} cycles from pins to outputs.", graph.name, pipelined.latency),
         format!("At {} MHz on `{}`: {} flip-flop bits.", clock.mhz, clock.target.name, pipelined.register_bits),
     ];
-    let mut modules = pipelined.parts.clone();
-    modules.push(pipelined.module.clone());
-    let netlist = Netlist { top: name, modules };
+    let netlist = Netlist::new(pipelined.parts.iter().chain([&pipelined.module]).cloned());
     Some(Merged { netlist, schedule, flag_bits, pipelined })
 }
 
@@ -216,7 +214,7 @@ impl<'a> Joined<'a> {
                 self.circuit.output(&port, self.values[o.value.0 as usize]);
                 continue;
             };
-            let ports = term::PORTS.map(|end| names.unique(&format!("{port}_{end}")));
+            let ports = term::PORTS.map(|end| names.unique(&format!("{port}_{end}")).to_string());
             for (name, sig) in ports.iter().zip([t.window, t.select, t.round]) {
                 self.circuit.output(name, sig);
             }

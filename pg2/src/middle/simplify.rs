@@ -16,9 +16,9 @@ mod rules;
 use crate::diag::Span;
 use crate::graph::{Graph, Node, NodeId, NodeKind};
 use hdl::Format;
+use hdl::hash::FastMap;
 use hdl::op::{Attrs, Inst, Operator};
 use rules::Rule;
-use std::collections::HashMap;
 
 /// Each operator use about which something else is known asks for a circuit of its own; more of them than the largest kernel
 /// that is shipped has would take long and gain little.
@@ -88,7 +88,7 @@ enum Key {
 #[derive(Default)]
 struct Walk {
     nodes: Vec<Node>,
-    known: HashMap<Key, NodeId>,
+    known: FastMap<Key, NodeId>,
     /// Whether neither the node nor anything before it can raise a flag, so that it may be dropped.
     silent: Vec<bool>,
     /// Name and span of the source's node that is being rewritten.

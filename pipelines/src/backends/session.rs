@@ -5,7 +5,7 @@ use hdl::engine::protocol::{END, Stream};
 use hdl::engine::switch::addressed;
 use hdl::engine::{Config, Layout};
 use hdl::serial::Identity;
-use hdl::serial::chunks::Replies;
+use hdl::serial::chunks::{Replies, Unit};
 use hdl::serial::host::{Failure, HostEnd, Timeouts};
 use hdl::serial::medium::Medium;
 use std::io;
@@ -142,7 +142,7 @@ impl<P: Port> BoardSession<P> {
         self.host.resume(self.start.elapsed());
         while self.host.unacknowledged() > 0 || (ends_with_end && self.replies.ends < self.sent_ends) {
             self.turn()?;
-            let came = P::Medium::bytes(&self.host.fetch());
+            let came = Unit::bytes(&self.host.fetch());
             let wrong = |e: String| format!("the board at {}: {e}", self.port.name());
             self.replies.take(&came, &self.configs, receive).map_err(wrong)?;
         }

@@ -8,9 +8,8 @@ use hdl::engine::protocol::Stream;
 use hdl::ethernet::Datagrams;
 use hdl::ethernet::board::{BoardEnd, Peer};
 use hdl::serial::Identity;
-use hdl::serial::chunks::Replies;
+use hdl::serial::chunks::{Replies, Unit};
 use hdl::serial::host::{Failure, HostEnd, Timeouts};
-use hdl::serial::medium::Medium;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -183,7 +182,7 @@ impl PredictedNetwork {
             if came.is_empty() {
                 continue;
             }
-            take_blank(&mut self.replies, &Datagrams::bytes(&came), &self.configs, receive)?;
+            take_blank(&mut self.replies, &Unit::bytes(&came), &self.configs, receive)?;
         }
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = self.so_far;
         Ok(())

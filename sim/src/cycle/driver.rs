@@ -5,6 +5,7 @@ use crate::SimError;
 use crate::verilator::{self, Model, Source, Tools};
 use askama::Template;
 use hdl::engine::Config;
+use hdl::rtl::Name;
 use hdl::rtl::netlist::{Item, Netlist};
 use libloading::Library;
 use std::collections::BTreeSet;
@@ -194,8 +195,8 @@ impl Driver {
 /// The Verilog of `top` and the modules that it needs, so that a change elsewhere in the netlist leaves the
 /// cached model alone.
 fn text(netlist: &Netlist, top: &str) -> String {
-    let mut needed = BTreeSet::from([top.to_string()]);
-    let mut queue = vec![top.to_string()];
+    let mut needed = BTreeSet::from([Name::from(top)]);
+    let mut queue = vec![Name::from(top)];
     while let Some(name) = queue.pop() {
         let module = netlist.module(&name).expect("a design holds the modules that it names");
         for item in &module.items {
@@ -205,8 +206,8 @@ fn text(netlist: &Netlist, top: &str) -> String {
                 Item::Text(text) => {
                     let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
                     for m in netlist.modules.iter().filter(|m| words.contains(m.name.as_str())) {
-                        if needed.insert(m.name.clone()) {
-                            queue.push(m.name.clone());
+                        if needed.insert((&m.name).into()) {
+                            queue.push((&m.name).into());
                         }
                     }
                 }
@@ -214,5 +215,5 @@ fn text(netlist: &Netlist, top: &str) -> String {
             }
         }
     }
-    netlist.modules.iter().filter(|m| needed.contains(&m.name)).map(|m| m.verilog() + "\n").collect()
+    netlist.modules.iter().filter(|m| needed.contains(m.name.as_str())).map(|m| m.verilog() + "\n").collect()
 }

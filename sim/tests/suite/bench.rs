@@ -57,8 +57,8 @@ fn modules_without_a_clock_and_with_submodules_are_supported() {
     let r = outer.reg("r", n);
     outer.assign("one", r.bit(0));
     outer.assign("q", r);
-    let alone = Netlist { top: "inverter".into(), modules: vec![inner.clone()] };
-    let nested = Netlist { top: "two".into(), modules: vec![inner, outer] };
+    let alone = Netlist::new([inner.clone()]);
+    let nested = Netlist::new([inner, outer]);
     let rows: Vec<Vec<u64>> = (0..9u64).map(|k| vec![k << 60 | k]).collect();
     let Some(mut bench) = built(ModuleBench::build(&alone)) else { return };
     assert_eq!(bench.run(&rows), rows.iter().map(|r| vec![!r[0]]).collect::<Vec<_>>());

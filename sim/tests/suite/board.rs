@@ -11,7 +11,7 @@ fn module(name: &str, ports: &[(hdl::rtl::netlist::Dir, &str, u32)], text: &str)
     let mut m = Module { name: name.into(), ..Module::default() };
     ports.iter().for_each(|(dir, name, width)| drop(m.port(*dir, *name, *width)));
     m.items.push(Item::Text(text.into()));
-    Netlist { top: name.into(), modules: vec![m] }
+    Netlist::new([m])
 }
 
 /// An engine that takes nothing and says nothing.
@@ -96,7 +96,7 @@ fn every_board_has_a_whole_top_whose_ports_its_constraints_name() {
         netlist.verify().unwrap();
         for port in &netlist.module(&netlist.top).unwrap().ports {
             let words = board.constraints.split(|c: char| !c.is_alphanumeric() && c != '_');
-            assert!(words.into_iter().any(|w| w == port.name), "{}: no pin for {}", board.name, port.name);
+            assert!(words.into_iter().any(|w| port.name == w), "{}: no pin for {}", board.name, port.name);
         }
     }
 }

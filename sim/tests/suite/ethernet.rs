@@ -5,10 +5,11 @@ use crate::echo::{answer, echoed, identity};
 use hdl::engine::protocol::Stream;
 use hdl::ethernet::board::{BoardEnd, Peer};
 use hdl::ethernet::datagram::{Datagram, Kind};
-use hdl::ethernet::{Datagrams, netlist, words};
+use hdl::ethernet::{Datagrams, netlist};
 use hdl::rtl::netlist::Dir::{In, Out};
 use hdl::rtl::netlist::{Item, Module, Netlist};
 use hdl::serial::Identity;
+use hdl::serial::chunks;
 use hdl::serial::host::{Failure, HostEnd, Timeouts, Traffic};
 use sim::board::fault::Fault;
 use sim::board::fault::datagrams::Way;
@@ -27,7 +28,7 @@ const OTHER: Peer = Peer { address: 0xc0a8_0102, port: 40_001 };
 pub fn simulated_around(mut netlist: Netlist, engines: Netlist) -> Option<WordsSim> {
     let mut top = top(&netlist);
     let link = netlist.module(&netlist.top).expect("the link's top").ports.clone();
-    let own: Vec<String> = top.ports.iter().map(|p| p.name.clone()).collect();
+    let own: Vec<_> = top.ports.iter().map(|p| p.name.clone()).collect();
     for port in link.iter().filter(|p| !own.contains(&p.name)) {
         top.net(port.name.as_str(), port.width);
     }
@@ -190,7 +191,7 @@ impl Bench {
     /// Sends packets until all are there and so many words have come back.
     pub fn exchange_words(&mut self, stream: &Stream, beat_words: u32, wanted: usize) -> Result<(), Failure> {
         let mut packed = Vec::new();
-        words::pack(stream, beat_words, &mut packed);
+        chunks::pack(stream, beat_words, &mut packed);
         self.host.send(&packed);
         while self.host.unacknowledged() > 0 || self.came.len() < wanted {
             self.clock()?;
@@ -282,7 +283,7 @@ fn a_pulled_cable_is_noticed() {
     bench.host = HostEnd::new(5, Timeouts { silence: Duration::from_millis(10), ..Timeouts::default() });
     let stream = packets(&mut Random::new(1), 50, 200_000);
     let mut packed = Vec::new();
-    words::pack(&stream, 1, &mut packed);
+    chunks::pack(&stream, 1, &mut packed);
     bench.host.send(&packed);
     for _ in 0..100_000 {
         bench.clock().expect("work is under way");

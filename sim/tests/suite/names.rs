@@ -75,13 +75,13 @@ fn engine_of(graph: &Graph, pipeline: &Netlist, depth: u32, groups: u32) -> Desi
 fn collect(netlist: &Netlist, names: &mut BTreeSet<String>) {
     for m in &netlist.modules {
         names.insert(m.name.clone());
-        names.extend(m.ports.iter().map(|p| p.name.clone()));
+        names.extend(m.ports.iter().map(|p| p.name.to_string()));
         for item in &m.items {
             match item {
-                Item::Wire { name, .. } | Item::Net { name, .. } => names.insert(name.clone()),
-                Item::Reg { name, .. } | Item::Hold { name, .. } => names.insert(name.clone()),
-                Item::Instance { name, .. } => names.insert(name.clone()),
-                Item::Rom { name, .. } => names.insert(name.clone()) && names.insert(format!("{name}{ROM}")),
+                Item::Wire { name, .. } | Item::Net { name, .. } => names.insert(name.to_string()),
+                Item::Reg { name, .. } | Item::Hold { name, .. } => names.insert(name.to_string()),
+                Item::Instance { name, .. } => names.insert(name.to_string()),
+                Item::Rom { name, .. } => names.insert(name.to_string()) && names.insert(format!("{name}{ROM}")),
                 _ => false,
             };
         }

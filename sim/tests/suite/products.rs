@@ -112,7 +112,7 @@ fn products_of_every_form_agree_with_their_bits() {
         .map(|(k, (name, inst, _))| {
             let made = hardware(operator(name).unwrap(), inst, clock(k));
             assert!(made.multipliers == 0 || k < blocks, "{name} {inst:?}");
-            Netlist { top: made.module.name.clone(), modules: vec![made.module] }
+            Netlist::new([made.module])
         })
         .collect();
     let Some(mut bench) = bench(&netlists) else { return };

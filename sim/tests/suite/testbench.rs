@@ -6,6 +6,7 @@ use pg2::backend::build::{Built, build_folded, compile_to_netlist};
 use sim::testbench::{Engine, Place, Testbench, testbench};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 /// A kernel with every kind of pin and reduction, small enough for a slow simulator.
 const MIXED: &str = "int24 sum fout; ufixed20.8 top fout; float16.8 low fout; int20 xi ipin; float16.8 ai ipin;
@@ -184,8 +185,8 @@ fn a_testbench_tells_what_is_wrong_with_an_engine() {
     let good = shapes.made(&shapes.config(2, 2, 32));
     let changed = |module: &str, from: &str, to: &str| {
         let (mut engine, bench) = shapes.made(&shapes.config(2, 2, 32));
-        let module =
-            engine.netlist.modules.iter_mut().find(|m| m.name.ends_with(module)).expect("there is such a module");
+        let mut modules = engine.netlist.modules.iter_mut().map(Arc::make_mut);
+        let module = modules.find(|m| m.name.ends_with(module)).expect("there is such a module");
         let hdl::rtl::netlist::Item::Text(text) = &mut module.items[0] else { panic!("{} is no text", module.name) };
         assert!(text.contains(from), "{text}");
         *text = text.replace(from, to);

@@ -7,6 +7,7 @@ use hdl::rtl::netlist::{Item, Netlist};
 use pg2::backend::build::build;
 use std::collections::BTreeSet;
 use std::process::Command;
+use std::sync::Arc;
 
 /// Thing that a word names in a kernel: a value, a value inside a function, pins of all classes, a constant and a function.
 type Role = fn(word: &str, k: usize) -> String;
@@ -120,10 +121,10 @@ fn no_name_of_a_design_is_a_reserved_word() {
     netlist.verify().expect("the design is sound");
     for (word, sound) in [("plain", true), ("process", false), ("Bool", false)] {
         assert!(is_plain(word));
-        let items = &mut netlist.modules[0].items;
-        items.push(Item::Wire { name: word.into(), value: hdl::rtl::Value::flag(false) });
+        let module = Arc::make_mut(&mut netlist.modules[0]);
+        module.items.push(Item::Wire { name: word.into(), value: hdl::rtl::Value::flag(false) });
         let said = netlist.verify();
-        netlist.modules[0].items.pop();
+        Arc::make_mut(&mut netlist.modules[0]).items.pop();
         assert_eq!(said.is_ok(), sound, "{word}: {said:?}");
     }
 }

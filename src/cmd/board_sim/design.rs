@@ -176,7 +176,7 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
     let identity = engines.identity(dir, baud.unwrap_or(board.baud))?;
     let link = serial::netlist(&identity);
     let mut around = top::around(&engines.parts(board, &identity, &link));
-    around.modules.push(top::simulated_clock(identity.prefix()));
+    around.extend([top::simulated_clock(identity.prefix())]);
     engines.design(around, &identity)
 }
 

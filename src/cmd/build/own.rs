@@ -78,7 +78,7 @@ impl OwnArgs {
     pub fn verilog(&self, netlist: &Netlist, made: &str) -> Result<Vec<Text>, Failure> {
         if !self.split {
             let lint = "// The design is one file of many modules:\n/* verilator lint_off DECLFILENAME */\n";
-            let text = format!("{made}{lint}\n{}", netlist.verilog()?);
+            let text = netlist.verilog_behind(format!("{made}{lint}\n"), &[])?;
             return Ok(vec![Text { name: format!("{}.v", netlist.top), text }]);
         }
         let file = |(name, text): (String, String)| {

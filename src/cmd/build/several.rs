@@ -80,23 +80,23 @@ pub fn build(args: &Args, clock: Clock) -> Result<(), Failure> {
     };
     let netlist = switch::engines(&first, &engines, configs[0].stream_bits);
     let origins: Vec<&str> = kernels.iter().map(|k| k.origin.as_str()).collect();
-    let verilog = args.own.verilog(&netlist, &made(&origins.join(", "), clock))?;
-    let mut all = verilog.clone();
+    let mut all = args.own.verilog(&netlist, &made(&origins.join(", "), clock))?;
+    let texts = all.len();
     let driven: Vec<Engine> =
         built.iter().zip(&configs).map(|(b, config)| Engine { graph: &b.graph, config }).collect();
     all.extend(args.bench(&driven, &netlist.top)?);
-    all.extend(args.own.extra(&Whole { netlist: &netlist, verilog: &verilog, clock }));
+    all.extend(args.own.extra(&Whole { netlist: &netlist, verilog: &all[..texts], clock }));
     all.extend(args.own.picture(&driven, &netlist)?);
     let names = |files: &[Text]| files.iter().map(|f| f.name.clone()).collect::<Vec<String>>();
     let manifests = (0..count).map(|k| {
         let made = Manifest::new(&built[k], &configs[k], (clock, kernels[k].hash), &engines[k].top, names(&all));
         // The kernel keeps its name, whatever the modules' prefix is.
-        Manifest { kernel: kernels[k].graph.name.clone(), verilog: names(&verilog), ..made }
+        Manifest { kernel: kernels[k].graph.name.clone(), verilog: names(&all[..texts]), ..made }
     });
     let manifest = Several {
         kernels: manifests.collect(),
         files: names(&all),
-        verilog: names(&verilog),
+        verilog: names(&all[..texts]),
         target: clock.target.name.to_string(),
         mhz: clock.mhz,
         stream_bits: configs[0].stream_bits,

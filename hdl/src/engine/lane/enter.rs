@@ -60,6 +60,6 @@ pub(super) fn enter(lane: &mut Module, config: &Config, pipeline: &Netlist) {
 /// The signal behind the registers, or the port itself where there are none.
 pub(super) fn entered(lane: &Module, name: &str) -> Value {
     let own = format!("entered_{name}");
-    let known = lane.items.iter().filter_map(|i| i.declares()).any(|d| d.0 == own);
+    let known = lane.items.iter().filter_map(|i| i.declares()).any(|d| *d.0 == own);
     if known { lane.signal(&own) } else { lane.signal(name) }
 }

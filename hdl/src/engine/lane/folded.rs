@@ -230,7 +230,7 @@ impl Shared<'_> {
         let top = lane.reg(self.name("top"), total.top(GUARD + signed as u32));
         let left = if signed { top.any() & !top.all() } else { top.any() };
         let wrapped = lane.wire(self.name("wrapped"), counts & left);
-        let own = net(&self.name("some_wrapped"), 1);
+        let own = net(self.name("some_wrapped"), 1);
         let begins = lane.signal("slots").bit(1 % self.ii);
         let seen = lane.reg(self.name("some_wrapped"), (&own | &wrapped) & !begins);
         seen | wrapped

@@ -95,7 +95,7 @@ impl Plan<'_> {
             ("raddr", raddr),
             ("rdata", rdata.clone()),
         ];
-        lane.instance(module, format!("{name}_memory"), all.map(|(port, value)| (port.to_string(), value)));
+        lane.instance(module, format!("{name}_memory"), all);
         rdata
     }
 

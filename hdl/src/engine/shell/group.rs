@@ -173,14 +173,14 @@ fn inputs_and_nets(s: &Shape) -> (Signals, Signals) {
     let blocks = [&list, &sequence, &collect];
     let driven = |name: &str| blocks.iter().any(|b| b.ports.iter().any(|p| p.dir == Out && p.name == name));
     for port in blocks.iter().flat_map(|b| &b.ports) {
-        let known = inputs.iter().any(|i| i.0 == port.name)
-            || nets.iter().any(|n| n.0 == port.name)
-            || FROM_LANES.iter().any(|f| f.0 == port.name);
+        let known = inputs.iter().any(|i| port.name == i.0)
+            || nets.iter().any(|n| port.name == n.0)
+            || FROM_LANES.iter().any(|f| port.name == f.0);
         if port.dir == In && !driven(&port.name) && !known {
-            inputs.push((port.name.clone(), port.width));
+            inputs.push((port.name.to_string(), port.width));
         }
-        if port.dir == Out && !outer.iter().any(|o| o.0 == port.name) {
-            nets.push((port.name.clone(), port.width));
+        if port.dir == Out && !outer.iter().any(|o| port.name == o.0) {
+            nets.push((port.name.to_string(), port.width));
         }
     }
     nets.retain(|n| n.0 != "quiet");

@@ -9,11 +9,11 @@ use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::shift::any;
 use crate::op::pieces::float_parts::{Value, c_type, fields, max_field, one_float, round, unpack};
 use crate::op::pieces::fold;
-use crate::op::pieces::monotone;
+use crate::op::pieces::monotone::Ends;
 use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Fcast;
 
@@ -35,13 +35,8 @@ impl Operator for Fcast {
         true
     }
 
-    fn flags(&self, inst: &Inst) -> Flags {
-        // The largest and the smallest magnitude decide, since rounding is monotone.
-        monotone::flags_of_one(self, inst)
-    }
-
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        monotone::bounds_of_one(self, inst)
+    fn ends(&self, inst: &Inst) -> Option<Ends> {
+        Ends::of_one(inst)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

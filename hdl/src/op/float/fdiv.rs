@@ -8,10 +8,11 @@ use crate::op::facts::Fast;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, flag_port, pack, sign_of_product};
 use crate::op::pieces::float_parts::{Value, c_suffix, max_field, round, same_floats, unpack};
+use crate::op::pieces::monotone::Ends;
 use crate::op::semantics::{Real, quotient};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Fdiv;
 
@@ -33,16 +34,13 @@ impl Operator for Fdiv {
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
-        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
         // A number by itself is 1.
-        let range = if inst.same { Flags::NONE } else { self.bits(inst, &[la, hb]).1 | self.bits(inst, &[ha, lb]).1 };
-        range | Flags::INVALID.when(inst.bounds(1).zero)
+        let ends = self.ends(inst).filter(|_| !inst.same);
+        ends.map_or(Flags::NONE, |ends| ends.flags(self, inst)) | Flags::INVALID.when(inst.bounds(1).zero)
     }
 
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        let zero = inst.bounds(0).zero || inst.bounds(1).zero;
-        Bounds::floats(inst.result, self.bits(inst, &[la, hb]).0, self.bits(inst, &[ha, lb]).0, zero)
+    fn ends(&self, inst: &Inst) -> Option<Ends> {
+        Ends::of_two(inst, true)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

@@ -9,11 +9,12 @@ use crate::op::pieces::float_parts::logic::{constant_if, field};
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish, sign_of_product};
 use crate::op::pieces::float_parts::shift::any;
 use crate::op::pieces::float_parts::{Value, max_field, nonzero, round, same_floats, unpack};
-use crate::op::pieces::{fold, monotone};
+use crate::op::pieces::fold;
+use crate::op::pieces::monotone::Ends;
 use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Fmul;
 
@@ -34,16 +35,8 @@ impl Operator for Fmul {
         true
     }
 
-    fn flags(&self, inst: &Inst) -> Flags {
-        // The largest and the smallest magnitudes decide, since rounding is monotone.
-        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        monotone::flags(self, inst, &[la, lb], &[ha, hb])
-    }
-
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        let zero = inst.bounds(0).zero || inst.bounds(1).zero;
-        monotone::bounds(self, inst, &[la, lb], &[ha, hb], zero)
+    fn ends(&self, inst: &Inst) -> Option<Ends> {
+        Ends::of_two(inst, false)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

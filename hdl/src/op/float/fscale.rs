@@ -8,12 +8,12 @@ use crate::op::facts::{Fast, Fold};
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::{Value, c_suffix, fields, max_field, one_float, round, unpack};
 use crate::op::pieces::fold;
-use crate::op::pieces::monotone;
+use crate::op::pieces::monotone::Ends;
 use crate::op::pieces::scale;
 use crate::op::pieces::scale::{Amount, amount, beyond, c_amount, directions, extremes, times_power};
 use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator};
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Fscale;
 pub struct Fscalev;
@@ -31,12 +31,8 @@ impl Operator for Fscale {
         one_float("fscale", args)
     }
 
-    fn flags(&self, inst: &Inst) -> Flags {
-        monotone::flags_of_one(self, inst)
-    }
-
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        monotone::bounds_of_one(self, inst)
+    fn ends(&self, inst: &Inst) -> Option<Ends> {
+        Ends::of_one(inst)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {
@@ -105,14 +101,8 @@ impl Operator for Fscalev {
         }
     }
 
-    fn flags(&self, inst: &Inst) -> Flags {
-        let [least, greatest] = extremes(inst);
-        monotone::flags(self, inst, &least, &greatest)
-    }
-
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        let [least, greatest] = extremes(inst);
-        monotone::bounds(self, inst, &least, &greatest, inst.bounds(0).zero)
+    fn ends(&self, inst: &Inst) -> Option<Ends> {
+        Some(extremes(inst))
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

@@ -9,11 +9,12 @@ use crate::op::pieces::float_parts::leading::leading;
 use crate::op::pieces::float_parts::logic::{constant_if, field};
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::{Value, c_suffix, c_type, max_field, round};
+use crate::op::pieces::monotone::Ends;
 use crate::op::pieces::parts;
 use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Tofloat;
 
@@ -37,15 +38,9 @@ impl Operator for Tofloat {
         true
     }
 
-    fn flags(&self, inst: &Inst) -> Flags {
-        // The largest magnitude and the smallest one decide, since rounding is monotone.
+    fn ends(&self, inst: &Inst) -> Option<Ends> {
         let (least, greatest) = extremes(inst);
-        self.bits(inst, &[least]).1 | self.bits(inst, &[greatest]).1
-    }
-
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        let (least, greatest) = extremes(inst);
-        Bounds::floats(inst.result, self.bits(inst, &[least]).0, self.bits(inst, &[greatest]).0, inst.bounds(0).zero)
+        Some(Ends { least: vec![least], greatest: vec![greatest], zero: inst.bounds(0).zero })
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

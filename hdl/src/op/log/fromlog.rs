@@ -10,11 +10,11 @@ use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::{Range, Rounded, finish};
 use crate::op::pieces::float_parts::{self, Value, c_type};
 use crate::op::pieces::log_parts::{field_bits, fields};
-use crate::op::pieces::monotone;
+use crate::op::pieces::monotone::Ends;
 use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Fromlog;
 
@@ -38,12 +38,8 @@ impl Operator for Fromlog {
         true
     }
 
-    fn flags(&self, inst: &Inst) -> Flags {
-        monotone::flags_of_one(self, inst)
-    }
-
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        monotone::bounds_of_one(self, inst)
+    fn ends(&self, inst: &Inst) -> Option<Ends> {
+        Ends::of_one(inst)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

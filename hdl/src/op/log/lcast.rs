@@ -8,11 +8,11 @@ use crate::op::ctext::{CText, CVar, I32};
 use crate::op::facts::Fold;
 use crate::op::pieces::fold;
 use crate::op::pieces::log_parts::{Unbounded, c_type, field_bits, fields, finish, one_log};
-use crate::op::pieces::monotone;
+use crate::op::pieces::monotone::Ends;
 use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Lcast;
 
@@ -34,12 +34,8 @@ impl Operator for Lcast {
         true
     }
 
-    fn flags(&self, inst: &Inst) -> Flags {
-        monotone::flags_of_one(self, inst)
-    }
-
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        monotone::bounds_of_one(self, inst)
+    fn ends(&self, inst: &Inst) -> Option<Ends> {
+        Ends::of_one(inst)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

@@ -7,12 +7,12 @@ use crate::op::ctext::logs;
 use crate::op::ctext::{CText, CVar, I32};
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::log_parts::{Unbounded, both, c_type, field_bits, fields, finish, same_logs, unbias};
-use crate::op::pieces::monotone;
+use crate::op::pieces::monotone::Ends;
 use crate::op::semantics::{Real, quotient};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
 use crate::rtl::expr::Binary;
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Ldiv;
 
@@ -30,15 +30,13 @@ impl Operator for Ldiv {
     }
 
     fn flags(&self, inst: &Inst) -> Flags {
-        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
         // A number by itself is 1.
-        let range = if inst.same { Flags::NONE } else { monotone::flags(self, inst, &[la, hb], &[ha, lb]) };
-        range | Flags::INVALID.when(inst.bounds(1).zero)
+        let ends = self.ends(inst).filter(|_| !inst.same);
+        ends.map_or(Flags::NONE, |ends| ends.flags(self, inst)) | Flags::INVALID.when(inst.bounds(1).zero)
     }
 
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        monotone::bounds(self, inst, &[la, hb], &[ha, lb], inst.bounds(0).zero || inst.bounds(1).zero)
+    fn ends(&self, inst: &Inst) -> Option<Ends> {
+        Ends::of_two(inst, true)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

@@ -9,11 +9,11 @@ use crate::op::facts::Fold;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::fold;
 use crate::op::pieces::log_parts::{Unbounded, both, field_bits, fields, finish, same_logs, unbias};
-use crate::op::pieces::monotone;
+use crate::op::pieces::monotone::Ends;
 use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::expr::Binary;
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Lmul;
 
@@ -30,14 +30,8 @@ impl Operator for Lmul {
         same_logs("lmul", args)
     }
 
-    fn flags(&self, inst: &Inst) -> Flags {
-        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        monotone::flags(self, inst, &[la, lb], &[ha, hb])
-    }
-
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        let ((la, ha), (lb, hb)) = (inst.magnitudes(0), inst.magnitudes(1));
-        monotone::bounds(self, inst, &[la, lb], &[ha, hb], inst.bounds(0).zero || inst.bounds(1).zero)
+    fn ends(&self, inst: &Inst) -> Option<Ends> {
+        Ends::of_two(inst, false)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

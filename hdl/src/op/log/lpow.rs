@@ -8,12 +8,12 @@ use crate::op::ctext::logs;
 use crate::op::ctext::{CText, CVar, I32};
 use crate::op::facts::Fold;
 use crate::op::pieces::log_parts::{Unbounded, c_type, field_bits, fields, finish, one_log};
-use crate::op::pieces::monotone;
+use crate::op::pieces::monotone::Ends;
 use crate::op::pieces::power::{self, reduced};
 use crate::op::semantics::{self, Real};
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Lpow;
 
@@ -37,15 +37,15 @@ impl Operator for Lpow {
 
     fn flags(&self, inst: &Inst) -> Flags {
         let (_, d) = reduced(&inst.attrs);
-        let [least, greatest] = ends(inst);
-        monotone::flags(self, inst, &[least], &[greatest]) | Flags::INVALID.when(d == 2 && !inst.is_nonneg(0))
+        let range = self.ends(inst).map_or(Flags::NONE, |ends| ends.flags(self, inst));
+        range | Flags::INVALID.when(d == 2 && !inst.is_nonneg(0))
     }
 
-    fn bounds(&self, inst: &Inst) -> Bounds {
+    fn ends(&self, inst: &Inst) -> Option<Ends> {
         let (n, d) = reduced(&inst.attrs);
-        let [least, greatest] = ends(inst);
-        let zero = n != 0 && (inst.bounds(0).zero || d == 2 && !inst.is_nonneg(0));
-        monotone::bounds(self, inst, &[least], &[greatest], zero)
+        let (low, high) = inst.magnitudes(0);
+        let (least, greatest) = if n < 0 { (vec![high], vec![low]) } else { (vec![low], vec![high]) };
+        Some(Ends { least, greatest, zero: n != 0 && (inst.bounds(0).zero || d == 2 && !inst.is_nonneg(0)) })
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {
@@ -135,12 +135,6 @@ impl Operator for Lpow {
         };
         finish(self, inst, c, &Unbounded { field, sign, mark }, &[(Flags::INVALID, invalid)])
     }
-}
-
-/// The arguments of the least and of the greatest result.
-fn ends(inst: &Inst) -> [u64; 2] {
-    let (low, high) = inst.magnitudes(0);
-    if reduced(&inst.attrs).0 < 0 { [high, low] } else { [low, high] }
 }
 
 /// The biased logarithm times n/d, in as many bits as it takes.

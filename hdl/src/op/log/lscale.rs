@@ -9,13 +9,13 @@ use crate::op::facts::Fold;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::fold;
 use crate::op::pieces::log_parts::{Unbounded, field_bits, fields, finish, one_log};
-use crate::op::pieces::monotone;
+use crate::op::pieces::monotone::Ends;
 use crate::op::pieces::scale;
 use crate::op::pieces::scale::{Amount, amount, beyond, c_amount, directions, extremes, times_power};
 use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Lscale;
 pub struct Lscalev;
@@ -33,12 +33,8 @@ impl Operator for Lscale {
         one_log("lscale", args)
     }
 
-    fn flags(&self, inst: &Inst) -> Flags {
-        monotone::flags_of_one(self, inst)
-    }
-
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        monotone::bounds_of_one(self, inst)
+    fn ends(&self, inst: &Inst) -> Option<Ends> {
+        Ends::of_one(inst)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {
@@ -95,14 +91,8 @@ impl Operator for Lscalev {
         }
     }
 
-    fn flags(&self, inst: &Inst) -> Flags {
-        let [least, greatest] = extremes(inst);
-        monotone::flags(self, inst, &least, &greatest)
-    }
-
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        let [least, greatest] = extremes(inst);
-        monotone::bounds(self, inst, &least, &greatest, inst.bounds(0).zero)
+    fn ends(&self, inst: &Inst) -> Option<Ends> {
+        Some(extremes(inst))
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

@@ -9,11 +9,11 @@ use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::Range;
 use crate::op::pieces::float_parts::{max_field, nonzero, unpack};
 use crate::op::pieces::log_parts::{Unbounded, c_type, field_bits, finish};
-use crate::op::pieces::monotone;
+use crate::op::pieces::monotone::Ends;
 use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator};
 use crate::rtl::cat;
-use crate::{Bounds, Flags, Format};
+use crate::{Flags, Format};
 
 pub struct Tolog;
 
@@ -37,12 +37,8 @@ impl Operator for Tolog {
         true
     }
 
-    fn flags(&self, inst: &Inst) -> Flags {
-        monotone::flags_of_one(self, inst)
-    }
-
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        monotone::bounds_of_one(self, inst)
+    fn ends(&self, inst: &Inst) -> Option<Ends> {
+        Ends::of_one(inst)
     }
 
     fn nonneg(&self, inst: &Inst) -> bool {

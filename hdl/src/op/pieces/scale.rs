@@ -7,6 +7,7 @@ use crate::op::Inst;
 use crate::op::ctext::{CText, CVar, I32};
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::shift::any;
+use crate::op::pieces::monotone::Ends;
 use crate::op::semantics::Real;
 use crate::rtl::cat;
 
@@ -21,11 +22,12 @@ pub fn directions(inst: &Inst) -> (bool, bool) {
 }
 
 /// The arguments of the least and of the greatest magnitude that a variable scaling can give.
-pub fn extremes(inst: &Inst) -> [[u64; 2]; 2] {
+pub fn extremes(inst: &Inst) -> Ends {
     let (low, high) = inst.magnitudes(0);
     let (amounts, mask) = (inst.bounds(1), inst.args[1].mask());
     let (down, up) = if inst.attrs.d > 0 { (amounts.low, amounts.high) } else { (amounts.high, amounts.low) };
-    [[low, down as u64 & mask], [high, up as u64 & mask]]
+    let [least, greatest] = [(low, down), (high, up)].map(|(x, amount)| vec![x, amount as u64 & mask]);
+    Ends { least, greatest, zero: inst.bounds(0).zero }
 }
 
 /// The variable amount of a use with its sign. Beyond 2^20 every amount has the same effect as 2^20.

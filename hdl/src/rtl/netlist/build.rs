@@ -1,16 +1,16 @@
 //! Writing a module item by item: each call declares a name and gives it back as an expression of its width.
 
 use super::{Dir, Item, Module};
-use crate::rtl::{Value, net};
+use crate::rtl::{Name, Value, net};
 
 impl Module {
     /// An input port.
-    pub fn input(&mut self, name: impl Into<String>, width: u32) -> Value {
-        net(&self.port(Dir::In, name, width), width)
+    pub fn input(&mut self, name: impl Into<Name>, width: u32) -> Value {
+        net(self.port(Dir::In, name, width), width)
     }
 
     /// A wire that something drives.
-    pub fn net(&mut self, name: impl Into<String>, width: u32) -> Value {
+    pub fn net(&mut self, name: impl Into<Name>, width: u32) -> Value {
         let name = name.into();
         let value = net(&name, width);
         self.items.push(Item::Net { name, width });
@@ -18,7 +18,7 @@ impl Module {
     }
 
     /// A wire with its value.
-    pub fn wire(&mut self, name: impl Into<String>, value: Value) -> Value {
+    pub fn wire(&mut self, name: impl Into<Name>, value: Value) -> Value {
         let name = name.into();
         let wire = net(&name, value.width());
         self.items.push(Item::Wire { name, value });
@@ -26,7 +26,7 @@ impl Module {
     }
 
     /// A register with what it takes.
-    pub fn reg(&mut self, name: impl Into<String>, next: Value) -> Value {
+    pub fn reg(&mut self, name: impl Into<Name>, next: Value) -> Value {
         let name = name.into();
         let reg = net(&name, next.width());
         self.items.push(Item::Reg { name, next });
@@ -34,7 +34,7 @@ impl Module {
     }
 
     /// A register that is read before [`Module::load`] says what it takes.
-    pub fn hold(&mut self, name: impl Into<String>, width: u32) -> Value {
+    pub fn hold(&mut self, name: impl Into<Name>, width: u32) -> Value {
         let name = name.into();
         let reg = net(&name, width);
         self.items.push(Item::Hold { name, width });
@@ -42,12 +42,12 @@ impl Module {
     }
 
     /// Sets the value that a register of [`Module::hold`] takes.
-    pub fn load(&mut self, name: impl Into<String>, next: Value) {
+    pub fn load(&mut self, name: impl Into<Name>, next: Value) {
         self.items.push(Item::Load { name: name.into(), next });
     }
 
     /// The value of an output port or net.
-    pub fn assign(&mut self, name: impl Into<String>, value: Value) {
+    pub fn assign(&mut self, name: impl Into<Name>, value: Value) {
         self.items.push(Item::Assign { name: name.into(), value });
     }
 
@@ -56,13 +56,13 @@ impl Module {
     }
 
     /// A module inside this one.
-    pub fn instance(
+    pub fn instance<P: Into<Name>>(
         &mut self,
-        module: impl Into<String>,
-        name: impl Into<String>,
-        connections: impl IntoIterator<Item = (String, Value)>,
+        module: impl Into<Name>,
+        name: impl Into<Name>,
+        connections: impl IntoIterator<Item = (P, Value)>,
     ) {
-        let connections = connections.into_iter().collect();
+        let connections = connections.into_iter().map(|(port, value)| (port.into(), value)).collect();
         self.items.push(Item::Instance { module: module.into(), name: name.into(), connections });
     }
 

@@ -4,8 +4,8 @@
 use super::{Dir, Item, Module, Netlist, Port, ROM};
 use crate::hash::FastMap;
 use crate::rtl::names::is_identifier;
-use crate::rtl::{Net, Node, Value};
-use std::collections::BTreeMap;
+use crate::rtl::{Name, Node, Value};
+use std::fmt;
 
 impl Netlist {
     /// Whether the modules fit together; the error says what does not, and where. Of a hand-written module the ports are
@@ -16,8 +16,8 @@ impl Netlist {
 
     /// The same where the ports of the modules `outside` are known besides, and nothing else of them.
     pub fn verify_around(&self, outside: &[Module]) -> Result<(), String> {
-        let (mut modules, mut small) = (BTreeMap::new(), FastMap::default());
-        for m in self.modules.iter().chain(outside) {
+        let (mut modules, mut small) = (FastMap::default(), FastMap::default());
+        for m in self.modules.iter().map(|m| &**m).chain(outside) {
             if !is_identifier(&m.name) {
                 return Err(format!("`{}` is no name of a module", m.name));
             }
@@ -30,7 +30,9 @@ impl Netlist {
             }
         }
         for m in &self.modules {
-            let check = Check { m, names: FastMap::default(), driven: BTreeMap::new() };
+            // All at once, since a table that grows is filled anew.
+            let names = FastMap::with_capacity_and_hasher(m.ports.len() + m.items.len(), Default::default());
+            let check = Check { m, names, waiting: Vec::new(), driven: Vec::new() };
             check.run(&modules).map_err(|e| format!("module {}: {e}", m.name))?;
         }
         modules.contains_key(self.top.as_str()).then_some(()).ok_or_else(|| format!("no top module {}", self.top))
@@ -51,12 +53,21 @@ enum Kind {
     NoSignal,
 }
 
+/// A name of a module.
+struct Signal {
+    kind: Kind,
+    width: u32,
+    /// Its index where it waits for what drives it.
+    index: u32,
+}
+
 /// One module under examination, item by item.
 struct Check<'a> {
     m: &'a Module,
-    names: FastMap<&'a str, (Kind, u32)>,
-    /// The bits (high, low) that something drives, of each output, net and held register.
-    driven: BTreeMap<&'a str, Vec<(u32, u32)>>,
+    names: FastMap<&'a str, Signal>,
+    /// The outputs, nets and held registers, and the bits of them that something drives: their index, the low and the high bit.
+    waiting: Vec<(&'a str, u32)>,
+    driven: Vec<(u32, u32, u32)>,
 }
 
 type Checked = Result<(), String>;
@@ -66,7 +77,7 @@ fn ensure(condition: bool, message: impl FnOnce() -> String) -> Checked {
 }
 
 impl<'a> Check<'a> {
-    fn run(mut self, modules: &BTreeMap<&'a str, &'a Module>) -> Checked {
+    fn run(mut self, modules: &FastMap<&'a str, &'a Module>) -> Checked {
         for p in &self.m.ports {
             self.declare(&p.name, if p.dir == Dir::In { Kind::Input } else { Kind::Driven }, p.width)?;
         }
@@ -75,7 +86,7 @@ impl<'a> Check<'a> {
             return self.text();
         }
         let clocked = self.m.items.iter().any(|i| i.uses_clock() && !matches!(i, Item::Instance { .. }));
-        ensure(!clocked || self.names.get("clk") == Some(&(Kind::Input, 1)), || "registers without a clock".into())?;
+        ensure(!clocked || self.is("clk", Kind::Input, 1), || "registers without a clock".into())?;
         for item in &self.m.items {
             self.item(item, modules)?;
         }
@@ -95,7 +106,7 @@ impl<'a> Check<'a> {
         })
     }
 
-    fn item(&mut self, item: &'a Item, modules: &BTreeMap<&'a str, &'a Module>) -> Checked {
+    fn item(&mut self, item: &'a Item, modules: &FastMap<&'a str, &'a Module>) -> Checked {
         match item {
             Item::Comment(_) | Item::Text(_) => Ok(()),
             Item::Net { name, width } => self.declare(name, Kind::Driven, *width),
@@ -111,17 +122,17 @@ impl<'a> Check<'a> {
             }
             Item::Load { name, next } => {
                 self.reads(next)?;
-                let held = self.names.get(name.as_str()).is_some_and(|n| n.0 == Kind::Held);
+                let held = self.names.get(&**name).is_some_and(|n| n.kind == Kind::Held);
                 ensure(held, || format!("{name} is loaded and is no register that waits for it"))?;
-                self.whole(name, next.width(), "what it takes")
+                self.whole(name, next.width(), format_args!("what it takes"))
             }
             Item::Assign { name, value } => {
                 self.reads(value)?;
-                self.whole(name, value.width(), "an assignment")
+                self.whole(name, value.width(), format_args!("an assignment"))
             }
             Item::Rom { name, width, addr, data } => self.rom(name, *width, addr, data),
             Item::Instance { module, name, connections } => {
-                let inner = modules.get(module.as_str());
+                let inner = modules.get(&**module);
                 let inner = inner.ok_or_else(|| format!("{name} is an instance of unknown {module}"))?;
                 self.instance(name, inner, connections)
             }
@@ -140,7 +151,7 @@ impl<'a> Check<'a> {
         // No item after this one may be called as the memory is.
         let memory = format!("{name}{ROM}");
         let taken = self.names.contains_key(memory.as_str())
-            || self.m.items.iter().any(|i| i.declares().is_some_and(|d| d.0 == memory));
+            || self.m.items.iter().any(|i| i.declares().is_some_and(|d| *d.0 == memory));
         ensure(!taken, || format!("{memory} is declared and is the memory of {name}"))
     }
 
@@ -148,19 +159,31 @@ impl<'a> Check<'a> {
         match () {
             _ if !is_identifier(name) => Err(format!("`{name}` is no name of a signal")),
             _ if width == 0 => Err(format!("{name} has no bits")),
-            _ if self.names.insert(name, (kind, width)).is_some() => Err(format!("{name} is declared twice")),
-            _ => Ok(()),
+            _ => {
+                let index = self.waiting.len() as u32;
+                if matches!(kind, Kind::Driven | Kind::Held) {
+                    self.waiting.push((name, width));
+                }
+                let before = self.names.insert(name, Signal { kind, width, index });
+                ensure(before.is_none(), || format!("{name} is declared twice"))
+            }
         }
+    }
+
+    fn is(&self, name: &str, kind: Kind, width: u32) -> bool {
+        self.names.get(name).is_some_and(|n| (n.kind, n.width) == (kind, width))
     }
 
     /// All that an expression reads is declared by now, with as many bits as the expression takes it to have.
     fn reads(&self, value: &Value) -> Checked {
         let mut wrong = None;
-        value.reads(&mut |Net(name), full, _, _| {
+        value.reads(&mut |name, full, _, _| {
             let found = match self.names.get(&**name) {
                 None => format!("{name} is used before it is declared, or is not declared at all"),
-                Some((Kind::NoSignal, _)) => format!("{name} is no signal"),
-                Some((_, width)) if *width != full => format!("{name} has {width} bits and is read as one of {full}"),
+                Some(Signal { kind: Kind::NoSignal, .. }) => format!("{name} is no signal"),
+                Some(Signal { width, .. }) if *width != full => {
+                    format!("{name} has {width} bits and is read as one of {full}")
+                }
                 Some(_) => return,
             };
             wrong.get_or_insert(found);
@@ -169,72 +192,79 @@ impl<'a> Check<'a> {
     }
 
     /// Connections of an instance: each port once, to as many bits, and outputs to what may be driven.
-    fn instance(&mut self, name: &'a str, inner: &Module, connections: &'a [(String, Value)]) -> Checked {
+    fn instance(&mut self, name: &'a str, inner: &Module, connections: &'a [(Name, Value)]) -> Checked {
         self.declare(name, Kind::NoSignal, 1)?;
+        // Most are in the order of the ports, one for each.
+        let in_order = inner.ports.iter().map(|p| &p.name).eq(connections.iter().map(|c| &c.0));
+        if in_order {
+            let mut pairs = inner.ports.iter().zip(connections);
+            return pairs.try_for_each(|(port, (_, value))| self.connection(name, port, value));
+        }
         let mut given: FastMap<&str, &'a Value> = FastMap::default();
         for (port, value) in connections {
             ensure(given.insert(port, value).is_none(), || format!("port {port} of {name} is connected twice"))?;
         }
         for port in &inner.ports {
-            let value = given.remove(port.name.as_str());
+            let value = given.remove(&*port.name);
             let value = value.ok_or_else(|| format!("port {} of {name} is not connected", port.name))?;
-            self.reads(value)?;
-            let (a, b) = (port.width, value.width());
-            ensure(a == b, || format!("port {} of {name} and `{value}` have {a} and {b} bits", port.name))?;
-            if port.dir == Dir::Out {
-                self.drive(value, &format!("port {} of {name}", port.name))?;
-            }
+            self.connection(name, port, value)?;
         }
         let left = given.keys().next();
         ensure(left.is_none(), || format!("{} has no port {}, which {name} connects", inner.name, left.unwrap_or(&"")))
     }
 
+    fn connection(&mut self, name: &str, port: &Port, value: &'a Value) -> Checked {
+        self.reads(value)?;
+        let (a, b) = (port.width, value.width());
+        ensure(a == b, || format!("port {} of {name} and `{value}` have {a} and {b} bits", port.name))?;
+        match port.dir {
+            Dir::In => Ok(()),
+            Dir::Out => self.drive(value, format_args!("port {} of {name}", port.name)),
+        }
+    }
+
     /// Notes that something drives all of `name`.
-    fn whole(&mut self, name: &'a str, width: u32, by: &str) -> Checked {
+    fn whole(&mut self, name: &str, width: u32, by: fmt::Arguments) -> Checked {
         match self.names.get(name) {
-            Some((_, own)) if *own != width => Err(format!("{by} of {width} bits drives {name}, which has {own}")),
+            Some(n) if n.width != width => Err(format!("{by} of {width} bits drives {name}, which has {}", n.width)),
             _ => self.part(name, (width - 1, 0), by),
         }
     }
 
     /// Notes that something drives the signals of `target`: bits of a name, or several side by side.
-    fn drive(&mut self, target: &'a Value, by: &str) -> Checked {
+    fn drive(&mut self, target: &Value, by: fmt::Arguments) -> Checked {
         match target.node() {
-            Node::Read { leaf: Net(name), low, .. } => self.part(name, (low + target.width() - 1, *low), by),
+            Node::Read { leaf, low, .. } => self.part(leaf, (low + target.width() - 1, *low), by),
             Node::Cat(parts) => parts.iter().try_for_each(|part| self.drive(part, by)),
             _ => Err(format!("{by} drives `{target}`, which is no signal")),
         }
     }
 
-    fn part(&mut self, name: &'a str, bits: (u32, u32), by: &str) -> Checked {
+    fn part(&mut self, name: &str, (high, low): (u32, u32), by: fmt::Arguments) -> Checked {
         match self.names.get(name) {
-            Some((Kind::Driven | Kind::Held, _)) => self.driven.entry(name).or_default().push(bits),
+            Some(Signal { kind: Kind::Driven | Kind::Held, index, .. }) => self.driven.push((*index, low, high)),
             Some(_) => return Err(format!("{name} is driven twice, once by {by}")),
             None => return Err(format!("{name} is driven before it is declared, or is not declared at all")),
         }
         Ok(())
     }
 
-    /// Every bit of every output and net is driven once, and every held register loaded.
+    /// Every bit of every output and net is driven once, and every held register loaded. Of several faults that of the first name in
+    /// the alphabet is told.
     fn all_driven(mut self) -> Checked {
-        let waiting = |kind: Kind| matches!(kind, Kind::Driven | Kind::Held);
-        // In the order of the text, so that the same fault is always reported in the same words.
-        let mut names: Vec<_> =
-            self.names.iter().filter(|n| waiting(n.1.0)).map(|(n, (_, width))| (*n, *width)).collect();
-        names.sort_unstable();
-        for (name, width) in names {
-            let mut bits = self.driven.remove(name).unwrap_or_default();
-            bits.sort_by_key(|b| b.1);
-            let mut next = 0;
-            for (high, low) in bits {
-                ensure(low >= next, || format!("{name} is driven twice"))?;
-                ensure(low == next, || format!("bit {next} of {name} is not driven"))?;
-                next = high + 1;
+        self.driven.sort_unstable();
+        let mut driven = &self.driven[..];
+        let mut first: Option<(&str, String)> = None;
+        for (index, (name, width)) in self.waiting.iter().enumerate() {
+            let own;
+            (own, driven) = driven.split_at(driven.partition_point(|d| d.0 as usize <= index));
+            if let Err(why) = all_bits(name, *width, own)
+                && first.as_ref().is_none_or(|(other, _)| name < other)
+            {
+                first = Some((name, why));
             }
-            ensure(next > 0, || format!("{name} is not driven"))?;
-            ensure(next == width, || format!("bit {next} of {name} is not driven"))?;
         }
-        Ok(())
+        first.map_or(Ok(()), |(_, why)| Err(why))
     }
 
     /// The ports of terms are outputs of their widths.
@@ -242,12 +272,24 @@ impl<'a> Check<'a> {
         for term in &self.m.terms {
             for (port, width) in term.ports.iter().zip(term.shape.widths()) {
                 // Only ports are declared by now, and of them outputs are what something drives.
-                let is_output = self.names.get(port.as_str()) == Some(&(Kind::Driven, width));
+                let is_output = self.is(port, Kind::Driven, width);
                 ensure(is_output, || format!("{port}, {width} bits of the term {}, is no such output", term.output))?;
             }
         }
         Ok(())
     }
+}
+
+/// Every bit of a signal is driven once, by parts in the order of their bits.
+fn all_bits(name: &str, width: u32, parts: &[(u32, u32, u32)]) -> Checked {
+    let mut next = 0;
+    for (_, low, high) in parts {
+        ensure(*low >= next, || format!("{name} is driven twice"))?;
+        ensure(*low == next, || format!("bit {next} of {name} is not driven"))?;
+        next = high + 1;
+    }
+    ensure(next > 0, || format!("{name} is not driven"))?;
+    ensure(next == width, || format!("bit {next} of {name} is not driven"))
 }
 
 #[cfg(test)]
@@ -264,7 +306,7 @@ mod tests {
         m.port(Dir::In, "clk", 1);
         m.port(Dir::In, "a", 4);
         m.port(Dir::Out, "q", 4);
-        Netlist { top: "m".into(), modules: vec![inner, m] }
+        Netlist::new([inner, m])
     }
 
     fn n(name: &str) -> Value {
@@ -304,7 +346,7 @@ mod tests {
     }
 
     fn inside(connections: &[(&str, Value)]) -> Item {
-        let connections = connections.iter().map(|(p, e)| (p.to_string(), e.clone())).collect();
+        let connections = connections.iter().map(|(p, e)| (p.into(), e.clone())).collect();
         Item::Instance { module: "inner".into(), name: "u".into(), connections }
     }
 
@@ -370,7 +412,7 @@ mod tests {
         let two = net("n", 2);
         let low = |k: u32| Item::Instance {
             module: "inner".into(),
-            name: format!("v{k}"),
+            name: format!("v{k}").into(),
             connections: vec![
                 ("d".into(), a()),
                 ("q".into(), cat([n("q").bits(2 * k, 2), net(["n", "o"][k as usize], 2)])),

@@ -46,7 +46,7 @@ impl Writer<'_> {
         let name = self.names.unique("ring_count");
         let clk = self.module.signal("clk");
         let counter = self.rings[0].name.clone();
-        self.module.instance(counter, name, [("clk".into(), clk.clone()), ("at".into(), at.clone())]);
+        self.module.instance(counter, name, [("clk", clk.clone()), ("at", at.clone())]);
         let slot = self.slot_number();
         let ports: Vec<(usize, usize)> =
             self.folded.stores.iter().enumerate().flat_map(|(u, s)| (0..s.len()).map(move |p| (u, p))).collect();
@@ -70,11 +70,11 @@ impl Writer<'_> {
                 let made = ring::ring(from.width(), bits);
                 let name = self.names.unique(&format!("unit_{unit}_ring"));
                 let connections = [
-                    ("clk".into(), clk.clone()),
-                    ("at".into(), at.clone()),
-                    ("d".into(), from),
-                    ("back".into(), net(&back, width).bits(k as u32 * bits, bits)),
-                    ("q".into(), q.clone()),
+                    ("clk", clk.clone()),
+                    ("at", at.clone()),
+                    ("d", from),
+                    ("back", net(&back, width).bits(k as u32 * bits, bits)),
+                    ("q", q.clone()),
                 ];
                 self.module.instance(made.name.clone(), name, connections);
                 self.rings.push(made);

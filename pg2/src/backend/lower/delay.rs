@@ -5,8 +5,8 @@ use crate::graph::NodeId;
 use hdl::hash::FastMap;
 use hdl::rtl::names::Names;
 use hdl::rtl::netlist::{Dir, Module};
-use hdl::rtl::{Value, cat, net};
-use std::collections::BTreeSet;
+use hdl::rtl::{Name, Value, cat, net};
+use std::collections::BTreeMap;
 
 /// Waits up to this long are written as plain registers; longer ones are instances of a delay module.
 const PLAIN: u32 = 2;
@@ -16,13 +16,18 @@ pub(super) struct Delays {
     /// The values that wait in memory instead.
     memories: Memories,
     taps: FastMap<(NodeId, u32), Value>,
-    /// (width, cycles) of the delay modules in use.
-    used: BTreeSet<(u32, u32)>,
+    /// The delay modules in use, by width and cycles.
+    used: BTreeMap<(u32, u32), Name>,
+    /// Their ports.
+    ports: [Name; 3],
+    pub(super) clk: Value,
 }
 
 impl Delays {
     pub(super) fn new(memories: Memories) -> Delays {
-        Delays { memories, taps: FastMap::default(), used: BTreeSet::new() }
+        let ports = ["clk", "d", "q"].map(Name::from);
+        let clk = net(&ports[0], 1);
+        Delays { memories, taps: FastMap::default(), used: BTreeMap::new(), ports, clk }
     }
 
     /// Declares what comes out of the memories.
@@ -71,17 +76,17 @@ impl Delays {
             return from;
         }
         let (name, width) = (names.unique(&name(last)), from.width());
-        self.used.insert((width, last - first));
+        let used = self.used.entry((width, last - first));
+        let made = used.or_insert_with(|| module_name(width, last - first).into());
         let q = module.net(&name, width);
-        let connections = [("clk", module.signal("clk")), ("d", from), ("q", q.clone())];
-        let connections = connections.map(|(port, value)| (port.to_string(), value));
-        module.instance(module_name(width, last - first), names.unique(&format!("wait_{name}")), connections);
+        let connections = self.ports.iter().cloned().zip([self.clk.clone(), from, q.clone()]);
+        module.instance(&*made, names.unique(&format!("wait_{name}")), connections);
         q
     }
 
     /// The delay modules in use.
     pub(super) fn modules(&self) -> Vec<Module> {
-        let registers = self.used.iter().map(|&(width, cycles)| module(width, cycles));
+        let registers = self.used.keys().map(|&(width, cycles)| module(width, cycles));
         registers.chain(self.memories.modules()).collect()
     }
 }

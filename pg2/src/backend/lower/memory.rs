@@ -39,6 +39,10 @@ struct Word {
 impl Memories {
     /// Decides what waits in memory.
     pub fn plan(graph: &Graph, schedule: &Schedule, target: &Target) -> Memories {
+        let mut memories = Memories { read: read(target), stays: FastMap::default(), words: BTreeMap::new() };
+        if memories.read.is_none() {
+            return memories;
+        }
         let mut taps = Vec::new();
         for (k, node_waits) in waits(graph, schedule).iter().enumerate() {
             let mut at = 0;
@@ -49,7 +53,6 @@ impl Memories {
             }
         }
         let all: Vec<Wait> = taps.iter().map(|t| t.2).collect();
-        let mut memories = Memories { read: read(target), stays: FastMap::default(), words: BTreeMap::new() };
         for ((id, wait, Wait { width, .. }), cycles) in taps.into_iter().zip(in_memory(&all, target)) {
             let place = |cycles: u32| {
                 let word = memories.words.entry(cycles).or_default();
@@ -101,7 +104,6 @@ impl Memories {
             let q = word.out.clone().expect("it is declared");
             let d = cat(word.parts.values().rev().cloned());
             let connections = [("clk", module.signal("clk")), ("d", d), ("q", q)];
-            let connections = connections.map(|(port, value)| (port.to_string(), value));
             let name = names.unique(&format!("wait_{cycles}"));
             module.instance(delay::name(word.width, *cycles, read), name, connections);
         }

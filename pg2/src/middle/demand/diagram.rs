@@ -2,7 +2,7 @@
 //!
 //! Bryant, "Graph-Based Algorithms for Boolean Function Manipulation", IEEE Transactions on Computers 35(8), 1986.
 
-use std::collections::{HashMap, HashSet};
+use hdl::hash::{FastMap, FastSet};
 
 /// A function: an index into the choices behind the two constants.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -24,9 +24,9 @@ pub(super) struct Choice {
 #[derive(Default)]
 pub(super) struct Diagrams {
     choices: Vec<Choice>,
-    known: HashMap<Choice, Function>,
+    known: FastMap<Choice, Function>,
     /// Results of `either`.
-    done: HashMap<[Function; 3], Function>,
+    done: FastMap<[Function; 3], Function>,
 }
 
 impl Diagrams {
@@ -54,7 +54,7 @@ impl Diagrams {
 
     /// The number of choices of a function, counted until it is more than `most`.
     pub fn size(&self, function: Function, most: usize) -> usize {
-        let mut seen = HashSet::new();
+        let mut seen = FastSet::default();
         let mut todo = vec![function];
         while let Some(f) = todo.pop().filter(|_| seen.len() <= most) {
             if f > TRUE && seen.insert(f) {

@@ -85,7 +85,7 @@ pub fn pipeline(config: &Config) -> Netlist {
     m.port(Dir::Out, "flags", 5);
     text += &format!("    assign flags = {{1'b0, {mix}[3:0] & {mix}[7:4] & {mix}[11:8]}};");
     m.items.push(Item::Text(text));
-    Netlist { top: m.name.clone(), modules: vec![m] }
+    Netlist::new([m])
 }
 
 /// The toy pipeline's result for a pair: an output pattern for each element, and flags.
