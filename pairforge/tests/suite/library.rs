@@ -5,7 +5,6 @@ use pairforge::fmm::ranks::{Job, Part, slice};
 use pairforge::fmm::{Cancel, Options, Plan, Problem, Sources};
 use pairforge::kernel::{self, Backend, Engine, Records};
 use pairforge::random;
-use pairforge::ranks::comm::Comm;
 use pairforge::ranks::threads;
 
 fn is_shared<T: Send + Sync>() {}
