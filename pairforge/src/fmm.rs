@@ -17,6 +17,8 @@
 //! Potentials are sums of q / |x_j - x_i| over all other particles, and gradients are those with respect to x_i; forces between masses
 //! are `G m_i` times the gradient. Lengths and charges may be in any units.
 //!
+//! `fmm::ranks` shares a problem out among processes, and `fmm::predict` tells the time that a board would take which is not there.
+//!
 //! # Threads
 //!
 //! Plans are independent: any number of them can be made and run at once, from any thread, and so can the runs of one plan on the CPU.

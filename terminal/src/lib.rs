@@ -1,5 +1,5 @@
-//! What commands share and a library must not do: ending with a message and a status, reading and replacing the user's files, and
-//! printing.
+//! The ground that commands stand on, and a library must not: ending with a message and a status, reading and replacing the user's
+//! files, and printing.
 
 pub mod bench;
 pub mod chart;

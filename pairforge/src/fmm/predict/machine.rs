@@ -61,7 +61,7 @@ pub fn hashed(graph: &Graph, config: Config) -> (Config, u64) {
     (config, kernel_hash(&graph.canonical()))
 }
 
-/// What is wanted of a board that is not made yet.
+/// A board that is not made yet, with its link, clock and lanes.
 pub struct Plan<'a, E> {
     pub board: &'static Board,
     pub kernels: &'a Kernels,
