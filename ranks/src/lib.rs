@@ -17,6 +17,7 @@ pub mod demand;
 pub mod essential;
 pub mod gpus;
 pub mod layout;
+mod left_out;
 pub mod model;
 #[cfg(unix)]
 pub mod mpi;

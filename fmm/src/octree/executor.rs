@@ -1,5 +1,6 @@
 //! The stages of an FMM, and who runs them: the CPU, or an executor that takes some of them.
 
+use super::left_out::{Asked, Sums};
 use super::rounding::{Rounded, Rounding};
 use super::{Coincident, FmmError, Plan};
 use crate::arith::lanes::Real;
@@ -89,6 +90,12 @@ pub trait Executor {
         extremes: &[f64],
         progress: &mut Progress,
     ) -> Result<Work, FmmError>;
+
+    /// Sums of P2P over own and near sources in a part of a problem, by which it is known what P2P alone leaves out; `None` where they are not
+    /// known without the targets of other parts.
+    fn sums(&self, _state: &State, _asked: &Asked) -> Option<Sums> {
+        None
+    }
 }
 
 /// How the parts of a problem that run apart tell each other of it.
