@@ -11,7 +11,7 @@
 //! known to go with a wrong circuit is an error too ([`refuse`]).
 //!
 //! ```
-//! use flow::{FlowError, Goal, Tools, family};
+//! use pairforge_flow::{FlowError, Goal, Tools, family};
 //!
 //! let board = hdl::board::board("ulx3s").expect("it is known");
 //! let goal = Goal::Board(board);
@@ -19,7 +19,7 @@
 //! assert!(family.target == "ecp5" && family.route.is_some());
 //! // Where a tool is not found, the error says what to install.
 //! let nowhere = Tools::at(Vec::new(), "no_such_folder".into());
-//! assert!(matches!(nowhere.find(&flow::tools::YOSYS), Err(FlowError::ToolMissing { .. })));
+//! assert!(matches!(nowhere.find(&pairforge_flow::tools::YOSYS), Err(FlowError::ToolMissing { .. })));
 //! ```
 
 mod absorb;

@@ -7,14 +7,14 @@
 //! [`direct::summation`] is the reference that [`direct::error`] measures against.
 //!
 //! ```
-//! use fmm::octree::{FmmOptions, Plan};
+//! use pairforge_fmm::octree::{FmmOptions, Plan};
 //!
 //! let (x, q) = ([[0.0, 1.0, 0.0], [0.0, 0.0, 2.0], [0.0; 3]], [1.0, 1.0, -1.0]);
 //! let plan = Plan::new([&x[0], &x[1], &x[2]], &FmmOptions::default())?;
 //! let found = plan.solve_all(&[q[..].into()], false, &mut [], &mut |_, _, _| {})?;
 //! // Sums of q_j / |x_j - x_i| over the other particles.
 //! assert!((found.fields[0].potential[0] - (1.0 - 0.5)).abs() < 1e-12);
-//! # Ok::<(), fmm::octree::FmmError>(())
+//! # Ok::<(), pairforge_fmm::octree::FmmError>(())
 //! ```
 //!
 //! This crate knows neither Verilog nor CUDA nor MPI: those who do implement [`stages::Executor`], [`octree::kernel::Kernel`] and

@@ -17,6 +17,7 @@ mod cancel;
 mod error;
 mod executor;
 pub mod overlap;
+mod probe;
 pub mod rounding;
 mod seconds;
 mod work;
@@ -24,6 +25,7 @@ mod work;
 pub use cancel::Cancel;
 pub use error::{BackendError, FmmError, KernelError};
 pub use executor::{AllStages, CPU, Executor, Parts, Progress, SinglePart, Stage};
+pub use probe::{ProbeSums, Probes};
 pub use seconds::{Seconds, Waited};
 pub use work::{Coincident, FLAGS, Words, Work, flag_names};
 

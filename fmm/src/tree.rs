@@ -191,6 +191,11 @@ impl Tree {
         }
     }
 
+    /// The sources that are this tree's: of a part, not copies.
+    pub fn own_sources(&self) -> Range<usize> {
+        self.own.as_ref().map_or(0..self.len(), |own| own.start as usize..own.end as usize)
+    }
+
     pub fn targets(&self) -> &Sorted {
         self.apart.as_ref().unwrap_or(&self.sources)
     }
@@ -202,11 +207,21 @@ impl Tree {
 
     /// From target `k` to a source that is moved by whole periods, in box units. The place of an image is rounded to f64.
     pub fn difference(&self, k: usize, (source, shift): (usize, [i32; 3])) -> [f64; 3] {
-        let (target, from, size) = (&self.targets().scaled, &self.sources.scaled, self.map.size);
+        self.difference_from(self.target(k), (source, shift))
+    }
+
+    /// The same from any place in the units of [`Tree::target`].
+    pub fn difference_from(&self, target: [f64; 3], (source, shift): (usize, [i32; 3])) -> [f64; 3] {
+        let (from, size) = (&self.sources.scaled, self.map.size);
         std::array::from_fn(|a| {
             // A multiple of 0 leaves the place as it is, to the bit.
-            (from[a][source] + shift[a] as f64 * size - target[a][k]) / size
+            (from[a][source] + shift[a] as f64 * size - target[a]) / size
         })
+    }
+
+    /// The place of target `k`, in units that are the same in all parts of a tree.
+    pub fn target(&self, k: usize) -> [f64; 3] {
+        self.targets().scaled.each_ref().map(|column| column[k])
     }
 
     /// The same along an axis for a stretch of sources.

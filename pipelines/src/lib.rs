@@ -5,8 +5,8 @@
 //! [`plane`] run P2P and M2L of an FMM by kernels on a backend.
 //!
 //! ```
-//! use pipelines::backends::{BackendOptions, emulator};
-//! use pipelines::job::{Job, Run, SourceRange, Table};
+//! use pairforge_pipelines::backends::{BackendOptions, emulator};
+//! use pairforge_pipelines::job::{Job, Run, SourceRange, Table};
 //!
 //! let text = "int32 xi ipin; int32 xj jpin; int64 sum fout; sum += (int64)((xj - xi) * (xj - xi));";
 //! let graph = pg2::compile("squares", text).expect("it is a kernel").graph;
@@ -16,7 +16,7 @@
 //! let job = Job { graph: &graph, targets: &targets, sources: &sources, params: &[], runs: &runs, segments: &segments };
 //! let mut backend = (emulator::ENTRY.open)(&BackendOptions::default());
 //! assert_eq!(backend.run(&job, &mut |_| {})?.results.bits, [14, 29]);
-//! # Ok::<(), pipelines::job::BackendError>(())
+//! # Ok::<(), pairforge_pipelines::job::BackendError>(())
 //! ```
 
 pub mod backends;

@@ -13,7 +13,7 @@
 //! ```
 //! use fmm::data::random::{Charge, Distribution, generate};
 //! use fmm::octree::{FmmOptions, Precision, tune::cost::Costs};
-//! use ranks::{prepare::Slice, solve, threads};
+//! use pairforge_ranks::{prepare::Slice, solve, threads};
 //!
 //! let particles = generate(400, Distribution::Uniform, Charge::Random, 1);
 //! let (options, costs) = (FmmOptions::default(), Costs::default());
@@ -36,6 +36,7 @@ pub mod demand;
 pub mod essential;
 pub mod gpus;
 pub mod layout;
+mod left_out;
 #[cfg(unix)]
 pub mod mpi;
 mod near;

@@ -215,15 +215,7 @@ fn stats(comm: &dyn Comm, slice: &Slice, prepared: &Prepared, ran: Ran) -> Resul
     let Ran { found, executor, report } = ran;
     let (work, m2l) = (Work::sum(found.work), Work::sum(found.m2l));
     let Pairs { p2p, m2l: pairs_m2l, m2p, p2l } = prepared.pairs;
-    // Of 1/r, as of any kernel that is not 0 there, something is missing where there are cells that are not near.
-    let missing = match work.left_out {
-        Some(left_out) => left_out.numbers(),
-        None if slice.options.near_only && prepared.levels > 2 => {
-            Rounding { off: [1.0; 2], size: [1.0; 2], targets: 0 }.numbers()
-        }
-        None => Rounding::default().numbers(),
-    };
-    let missing = gather_f64(comm, &missing)?;
+    let missing = gather_f64(comm, &work.left_out.unwrap_or_default().numbers())?;
     let missing = missing.iter().map(|of| Rounding::of_numbers(of)).fold(Rounding::default(), Rounding::join);
     let cell = prepared.map.edge() * 0.5f64.powi(prepared.levels.max(1) as i32 - 1);
     let rounding = gather_f64(comm, &work.rounding.numbers())?;

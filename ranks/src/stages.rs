@@ -3,6 +3,7 @@
 use super::RankError;
 use super::bytes::{Reader, Writer};
 use super::comm::{Comm, Tag, agree, gather_f64};
+use super::left_out;
 use super::near::{Direct, NearField, exchange_large, is_plain, take_large};
 use super::prepare::{Prepared, Slice};
 use super::report::Clock;
@@ -213,6 +214,7 @@ fn run_in<T: Vectors>(
     for (set, (state, work)) in on_executor.zip(near.into_iter().zip(p2p)) {
         direct[set] = Direct { force: state.sums.force, work, ..Direct::default() };
     }
+    left_out::find(comm, (slice, prepared), (&plan, &charges), run.taker(Stage::P2p), &mut direct)?;
     let found = write(slice, states, direct, &moments);
     clock.lap("P2P");
     Ok(Found { m2l, ..found })

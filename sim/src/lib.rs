@@ -10,7 +10,7 @@
 //! let text = "int32 x ipin; int32 y jpin; int64 s fout; d = x - y; s += d * d;";
 //! let graph = pg2::compile("squares", text).expect("it has no mistakes").graph;
 //! // A target over three sources: numbers are bit patterns, a record of them for each source.
-//! let (sums, flags) = sim::reference::target(&graph, &[10], &[vec![8], vec![10], vec![13]], &[]);
+//! let (sums, flags) = pairforge_sim::reference::target(&graph, &[10], &[vec![8], vec![10], vec![13]], &[]);
 //! assert_eq!((sums, flags), (vec![4 + 9], hdl::Flags::NONE));
 //! ```
 

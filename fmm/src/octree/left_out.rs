@@ -6,6 +6,7 @@ use super::rounding::Rounding;
 use super::stats::LeftOut;
 use crate::data::Force;
 use crate::parallel::prelude::*;
+use crate::stages::{ProbeSums, Probes};
 use crate::tree::lists::{is_near, reach};
 
 /// Pairs that are computed to find out, and the most targets.
@@ -24,15 +25,20 @@ pub fn shifts(state: &State) -> Vec<[i32; 3]> {
     all.filter(|n| is_near(*n, lattice.near2)).map(|n| n.map(|x| x as i32)).collect()
 }
 
-/// Some sorted targets, as many as can be summed over all sources in little time; none where all cells are near.
+/// Every so many of some sorted targets can be summed over all sources, as often as these are moved, in little time.
+pub fn step(targets: usize, sources: usize, shifts: usize) -> usize {
+    let count = (PAIRS / (sources * shifts).max(1)).clamp(4, SEEN);
+    targets.div_ceil(count).max(1)
+}
+
+/// Some sorted targets; none where all cells are near.
 pub fn seen(state: &State) -> Vec<usize> {
     let tree = &state.plan.tree;
     let own = tree.own_targets();
     if tree.levels.len() < 3 || tree.is_empty() || own.is_empty() {
         return Vec::new();
     }
-    let count = (PAIRS / (tree.len() * shifts(state).len()).max(1)).clamp(4, SEEN);
-    own.clone().step_by(own.len().div_ceil(count)).collect()
+    own.clone().step_by(step(own.len(), tree.len(), shifts(state).len())).collect()
 }
 
 /// Part that is missing at some targets, whose sums over all sources and over near ones are these.
@@ -50,13 +56,21 @@ pub fn of(all: impl Iterator<Item = (Force, Force)>) -> Rounding {
 
 /// Part that is missing of 1/r.
 pub(super) fn of_coulomb(state: &State) -> Rounding {
+    let seen = seen(state);
+    let places: Vec<[f64; 3]> = seen.iter().map(|k| state.plan.tree.target(*k)).collect();
+    let ProbeSums { all, near } = coulomb(state, &Probes { places: &places, own: &seen });
+    of(all.into_iter().zip(near))
+}
+
+/// The sums of 1/r, near ones as they were computed.
+pub fn coulomb(state: &State, probes: &Probes) -> ProbeSums {
     let tree = &state.plan.tree;
-    let (seen, shifts, eps) = (seen(state), shifts(state), tree.map.length(state.plan.options.eps));
-    let one = |k: &usize| {
+    let (shifts, eps) = (shifts(state), tree.map.length(state.plan.options.eps));
+    let one = |place: &[f64; 3]| {
         let mut force = [0.0; 4];
         for shift in &shifts {
-            for (j, q) in state.charges.scaled.iter().enumerate() {
-                let d = tree.difference(*k, (j, *shift));
+            for j in tree.own_sources() {
+                let (d, q) = (tree.difference_from(*place, (j, *shift)), state.charges.scaled[j]);
                 let r2 = d.iter().map(|x| x * x).sum::<f64>();
                 if r2 > 0.0 {
                     let inverse = 1.0 / (r2 + eps * eps).sqrt();
@@ -65,9 +79,10 @@ pub(super) fn of_coulomb(state: &State) -> Rounding {
                 }
             }
         }
-        (force, state.sums.force[*k])
+        force
     };
-    of(seen.par_iter().map(one).collect::<Vec<_>>().into_iter())
+    let all = probes.places.par_iter().map(one).collect();
+    ProbeSums { all, near: probes.own.iter().map(|k| state.sums.force[*k]).collect() }
 }
 
 impl Rounding {

@@ -73,7 +73,7 @@ impl LeftOut {
     /// Sentence that tells of it, with the remedy.
     pub fn sentence(&self) -> String {
         let amount = match self.targets {
-            0 => "something (how much is not measured on ranks)".to_string(),
+            0 => "something (how much is not known on ranks of a kernel in this form)".to_string(),
             targets => format!(
                 "{:.1e} of the potential and {:.1e} of the gradient (at {targets} targets)",
                 self.potential, self.gradient

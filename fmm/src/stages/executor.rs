@@ -1,6 +1,6 @@
 //! The stages of an FMM, and who runs them: the CPU, or an executor that takes some of them.
 
-use super::{FmmError, Problem, State, Work};
+use super::{FmmError, ProbeSums, Probes, Problem, State, Work};
 use crate::data::problem::Geometry;
 
 /// The CPU's name among backends.
@@ -86,6 +86,12 @@ pub trait Executor<P: Problem> {
         extremes: &[f64],
         progress: &mut Progress,
     ) -> Result<Work, FmmError>;
+
+    /// Sums of P2P over own and near sources in a part of a problem, by which it is known what P2P alone leaves out; `None` where they are not
+    /// known without the targets of other parts.
+    fn probe(&self, _state: &State<P>, _probes: &Probes) -> Option<ProbeSums> {
+        None
+    }
 }
 
 /// Runs all stages of a problem of `D` dimensions, tree or mesh and lists included, on devices beside which the CPU does nothing.

@@ -1,5 +1,7 @@
 //! Tests of what the crate offers to others: one module a subject.
 
+extern crate pairforge_hdl as hdl;
+
 mod circuits;
 mod conformance;
 mod ethernet;

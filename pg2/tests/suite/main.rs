@@ -1,5 +1,7 @@
 //! Tests of the language and of the compiler's passes: one module a subject.
 
+extern crate pairforge_pg2 as pg2;
+
 mod areas;
 mod attack;
 mod branches;

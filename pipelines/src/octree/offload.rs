@@ -4,6 +4,7 @@ mod at_zero;
 mod close;
 mod differences;
 mod images;
+mod left_out;
 mod m2l;
 mod p2p;
 mod recompute;
@@ -22,6 +23,7 @@ use fmm::expansion::basis::Basis;
 use fmm::expansion::taylor::Operators;
 use fmm::octree::executor::{Executor, Progress, Stage, State, Work};
 use fmm::octree::kernel::KernelError;
+use fmm::stages::{ProbeSums, Probes};
 use fmm::octree::{Coincident, FmmError, FmmOptions, Plan};
 use fmm::parallel::prelude::*;
 use fmm::tree::boxmap::BoxMap;
@@ -228,6 +230,12 @@ impl Executor<Plan> for Pipelines<'_> {
             }
             _ => unreachable!("a stage that was bound"),
         }
+    }
+
+    fn probe(&self, state: &State, probes: &Probes) -> Option<ProbeSums> {
+        let bound = self.bound.as_ref()?;
+        let near = if self.backend.takes_numbers() { bound.in_numbers() } else { self.p2p };
+        left_out::part_of_sums((near, bound), self.backend.is_exact(), state, probes)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Tests of generated Verilog, of the emulator and of simulated engines and boards: one module a subject.
 
+extern crate pairforge_sim as sim;
+
 mod bench;
 mod board;
 mod common;

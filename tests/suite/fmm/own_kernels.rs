@@ -140,8 +140,6 @@ fn what_p2p_alone_leaves_out_is_said_with_a_remedy() {
         let told = run(&format!("--param c=0.16 --leaf 20 --backend {backend}")).expect(0).err;
         assert!(told.starts_with("note: --near-only leaves out") && told.contains("larger --leaf"), "{told}");
         assert!(p.json("s.json")["left_out"]["potential"].as_f64() > Some(0.1), "{}", p.json("s.json"));
-        let told = run(&format!("--param c=0.16 --leaf 20 --backend {backend} --ranks 2")).expect(0).err;
-        assert!(told.starts_with("note: --near-only leaves out something"), "{told}");
         for words in ["--param c=0.01 --leaf 20", "--param c=0.16 --leaf 2000"] {
             assert_eq!(run(&format!("{words} --backend {backend}")).expect(0).err, "", "{words}");
             assert_eq!(run(&format!("{words} --backend {backend} --ranks 2")).expect(0).err, "", "{words}");
@@ -149,4 +147,51 @@ fn what_p2p_alone_leaves_out_is_said_with_a_remedy() {
     }
     let told = p.run("fmm --n 3000 --near-only --backend cpu").expect(0).err;
     assert!(told.starts_with("note: --near-only leaves out"), "{told}");
+}
+
+#[test]
+fn ranks_say_as_one_process_does_what_p2p_alone_leaves_out() {
+    let p = Place::new();
+    p.write("ball.pg2", kernel("fixed64.40", "r2 < c ? 1 : 0"));
+    p.run("fmm --n 400 --seed 3 --dist sphere --save-particles t.csv").expect(0);
+    p.write(
+        "t.csv",
+        p.text("t.csv").lines().map(|l| l.rsplit_once(',').unwrap().0.to_string() + "\n").collect::<String>(),
+    );
+    let row = |k: usize| {
+        let at = |s: f64| 0.5 + 0.5 * (k as f64 * s).sin();
+        format!("{},{},{},{},{}\n", at(0.7), at(1.3), at(2.9), 1.0 + at(0.3), at(0.9))
+    };
+    p.write("sets.csv", "x,y,z,q,q2\n".to_string() + &(0..900).map(row).collect::<String>());
+    let ball = "--n 1500 --charge positive --p2p ball.pg2 --coincident include --param c=0.16";
+    for words in [
+        &format!("{ball} --leaf 20 --backend cpu"),
+        &format!("{ball} --leaf 10 --backend emulator"),
+        &format!("{ball} --leaf 20 --backend cpu --targets t.csv"),
+        &format!("{ball} --leaf 20 --backend cpu --periodic 1"),
+        // Nothing is left out.
+        "--n 1500 --leaf 20 --backend cpu --p2p ball.pg2 --coincident include --param c=0.01",
+        &format!("{ball} --leaf 1500 --backend cpu"),
+        "--n 1500 --leaf 20 --backend cpu --p2p p2p_yukawa --param kappa=3 --periodic 2 --periodic-axes xz",
+        "--n 800 --leaf 10 --backend emulator --p2p p2p",
+        "--n 1500 --leaf 10 --dist plummer --precision f32",
+        "--n 1500 --leaf 20 --periodic 1 --eps 0.1",
+        "--particles sets.csv --leaf 10",
+        "--particles sets.csv --leaf 10 --targets t.csv",
+    ] {
+        let run = |ranks: &str| {
+            let told = p.run(&format!("fmm {words} --near-only --json s.json -o r.csv {ranks}")).expect(0).err;
+            (told, p.json("s.json")["left_out"].clone())
+        };
+        let (told, one) = run("");
+        for ranks in ["--ranks 2", "--ranks 5"] {
+            let (by_ranks, some) = run(ranks);
+            assert_eq!(told, by_ranks, "{words}");
+            assert_eq!([&one["targets"], &one["cell"]], [&some["targets"], &some["cell"]], "{words}");
+            for key in ["potential", "gradient"] {
+                let [one, some] = [&one, &some].map(|told| told[key].as_f64().unwrap_or_default());
+                assert!((one - some).abs() <= 1e-9 * one, "{words} {key}: {one} {some}");
+            }
+        }
+    }
 }

@@ -91,13 +91,17 @@ enum Scratch {
     Real(Box<real::Scratch>),
 }
 
+/// Parameters of a kernel for real-arithmetic evaluation, from their bit patterns if `is_exact`, else from numbers.
+pub fn real_params(graph: &Graph, params: &[u64], is_exact: bool) -> Vec<u64> {
+    let formats = graph.elements_of(PinClass::Param).into_iter().map(|(pin, _)| graph.pins[pin].format);
+    let read = |(format, bits): (Format, &u64)| if is_exact { Real::read(format, *bits).bits() } else { *bits };
+    formats.zip(params).map(read).collect()
+}
+
 impl Replaced<'_> {
     /// The parameters for real-arithmetic evaluation.
     pub fn real_params(&self) -> Vec<u64> {
-        let formats = self.graph.elements_of(PinClass::Param).into_iter().map(|(pin, _)| self.graph.pins[pin].format);
-        let read =
-            |(format, bits): (Format, &u64)| if self.is_exact { Real::read(format, *bits).bits() } else { *bits };
-        formats.zip(self.params).map(read).collect()
+        real_params(self.graph, self.params, self.is_exact)
     }
 
     /// For each target with its close sources the values of its outputs without these; `None` where that is not known.

@@ -4,6 +4,7 @@ use super::at_zero::at_place_of;
 use super::close::{Apart, ClosePairs, Replaced, coulomb};
 use super::differences::{DifferenceKernel, Partner, Partners};
 use super::images::{KernelBox, SourceRecords};
+use super::left_out::left_out_of;
 use super::recompute::{self, Recomputed};
 use super::rounding::rounded;
 use super::{Bound, Pipelines, WRONG, reference, table};
@@ -16,8 +17,7 @@ use fmm::data::Force;
 use fmm::direct::p2p::Near;
 use fmm::octree::executor::{Executor, Progress, State, Work};
 use fmm::octree::kernel::KernelError;
-use fmm::octree::rounding::Rounding;
-use fmm::octree::{FmmError, Plan, left_out};
+use fmm::octree::{FmmError, Plan};
 use fmm::parallel::prelude::*;
 use fmm::tree::Tree;
 use fmm::tree::boxmap::GRID_BITS;
@@ -224,39 +224,6 @@ fn add_by_meaning(state: &mut State, bound: &Bound, acting: &SourceRecords, repl
     }
 }
 
-/// Part that is missing of the sums over all sources at some targets, by what the kernel means. On ranks, where far sources are not there,
-/// whether the kernel is 0 at all distances of pairs that are missing.
-fn left_out_of(state: &State, bound: &Bound, acting: &SourceRecords, replaced: &Replaced) -> Rounding {
-    let (plan, charges, kernel) = (state.plan, state.charges, &bound.p2p);
-    let (tree, seen, shifts) = (&plan.tree, left_out::seen(state), left_out::shifts(state));
-    if !plan.is_whole() {
-        let is_missing = tree.levels.len() > 2 && bound.reaches(0.5f64.powi(tree.levels.len() as i32 - 1), replaced);
-        let off = if is_missing { [1.0; 2] } else { [0.0; 2] };
-        return Rounding { targets: 0, off, size: off };
-    }
-    // The differences of other kernels reach no farther than the box.
-    if plan.options.periodic.is_some() && DifferenceKernel::new(&bound.numbers, kernel).is_none() {
-        return Rounding::default();
-    }
-    let sums = |whole: &dyn Fn(usize, usize) -> Vec<SourceRange>,
-                partner: &(dyn Fn(usize, usize) -> Partner + Sync)| {
-        let mut all = Vec::with_capacity(seen.len());
-        for (leaf, targets) in tree.leaves_of(&seen) {
-            all.extend(targets.into_iter().map(|target| Recomputed { target, sources: whole(leaf, target) }));
-        }
-        let boxed = |values: Vec<f64>| std::array::from_fn(|a| bound.boxed(a, |element| values[element]));
-        recompute::sums(bound, replaced, &all, partner).into_iter().map(boxed).collect::<Vec<Force>>()
-    };
-    let near = sums(&|leaf, _| acting.segments(plan.lists.direct(leaf)).collect(), &|k, record| {
-        partner(tree, charges, bound.window, k, acting.source(record))
-    });
-    let everything = SourceRange { first: 0, count: tree.len() * shifts.len() };
-    let all = sums(&|_, _| vec![everything], &|k, record| {
-        partner(tree, charges, bound.window, k, (record % tree.len(), shifts[record / tree.len()]))
-    });
-    left_out::of(all.into_iter().zip(near))
-}
-
 /// The outputs of targets with close sources, these computed by what the kernel means; `None` where that cannot be had.
 fn by_meaning(
     bound: &Bound,
@@ -288,7 +255,13 @@ fn by_meaning(
 }
 
 /// A source as target `k` is close to it, moved by whole periods.
-fn partner(tree: &Tree, charges: &Charges, window: KernelBox, k: usize, source: (usize, [i32; 3])) -> Partner {
+pub(super) fn partner(
+    tree: &Tree,
+    charges: &Charges,
+    window: KernelBox,
+    k: usize,
+    source: (usize, [i32; 3]),
+) -> Partner {
     Partner { d: tree.difference(k, source).map(|d| window.length(d)), charge: charges.scaled[source.0] }
 }
 
