@@ -9,7 +9,7 @@ pub mod left_out;
 pub mod native;
 pub mod options;
 pub mod periodic;
-mod report;
+mod counts;
 pub mod softening;
 pub mod stats;
 pub mod tune;

@@ -9,7 +9,7 @@ use super::RankError;
 use super::bytes::cut;
 use super::comm::{Comm, Tag, agree, barrier, gather_f64, gather_u64};
 use super::prepare::Slice;
-use super::report::{RankCount, RanksReport, spread};
+use super::measured::{RankCount, RanksReport, spread};
 use super::solve::Answer;
 use fmm::octree::executor::BackendError;
 use fmm::octree::stats::{OnGpu, Seconds, Stats};

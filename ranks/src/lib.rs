@@ -45,7 +45,7 @@ pub mod partition;
 pub mod points;
 pub mod prepare;
 mod records;
-pub mod report;
+pub mod measured;
 pub mod solve;
 pub mod stages;
 pub mod threads;

@@ -8,7 +8,7 @@ use super::essential::{self, Essential, NeighbourOffsets};
 use super::layout::{Known, Local, leaves_in};
 use super::partition::{self, END, Settled};
 use super::points::{Points, Stretch};
-use super::report::Clock;
+use super::measured::Clock;
 use fmm::arith::vector::Vectors;
 use fmm::data::particles::Columns;
 use fmm::data::problem::{Geometry, Sources};

@@ -5,7 +5,7 @@ use super::bytes::{Reader, Writer};
 use super::comm::{Comm, Tag, agree, barrier, gather_f64, gather_u64};
 use super::partition::Partition;
 use super::prepare::{Prepared, Slice, prepare};
-use super::report::{Clock, RankCount, RanksReport, STAGES, spread};
+use super::measured::{Clock, RankCount, RanksReport, STAGES, spread};
 use super::stages::{self, Found};
 use fmm::data::particles::Field;
 use fmm::expansion::basis::Basis;

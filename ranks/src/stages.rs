@@ -6,7 +6,7 @@ use super::comm::{Comm, Tag, agree, gather_f64};
 use super::left_out;
 use super::near::{Direct, NearField, exchange_large, is_plain, take_large};
 use super::prepare::{Prepared, Slice};
-use super::report::Clock;
+use super::measured::Clock;
 use super::travel::{send_copies, send_multipoles, share, take_copies, take_multipoles};
 use fmm::arith::vector::Vectors;
 use fmm::data::problem::Sources;

@@ -47,7 +47,7 @@ fn a_gpu_of_the_users_own_is_predicted_or_refused_by_its_field() {
     for (field, text) in [
         ("`link`", mine.replace("\"link\":63000000000.0", "\"link\":0")),
         ("memory", mine.replace("\"memory\"", "\"memry\"")),
-        ("a card is written as", "[]".into()),
+        ("a GPU is written as", "[]".into()),
     ] {
         assert_ne!(text, mine);
         place.write("bad.json", &text);

@@ -76,7 +76,7 @@ impl Device {
             Device::Gpu(gpu) => {
                 // Of direct summation, what is not P2P takes no part.
                 let answer = gpu.field(at, strengths, &options, is_timed || is_direct).map_err(failure)?;
-                let refused = |why| Failure::Tool(format!("the card leaves {} points to the CPU: {why}", case.n));
+                let refused = |why| Failure::Tool(format!("the GPU leaves {} points to the CPU: {why}", case.n));
                 let answer = answer.map_err(refused)?;
                 let stages = answer.run.times.stages;
                 Ok(Run {

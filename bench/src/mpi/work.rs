@@ -8,7 +8,7 @@ use pairforge::fmm::{Basis, Options, Precision, Problem, Stats};
 use ranks::RankError;
 use ranks::comm::{Comm, Tag, agree};
 use ranks::mpi::Mpi;
-use ranks::report::RanksReport;
+use ranks::measured::RanksReport;
 use ranks::threads;
 use serde::{Deserialize, Serialize};
 use terminal::failure::Failure;

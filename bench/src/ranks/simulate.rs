@@ -279,7 +279,7 @@ mod tests {
     use fmm::data::problem::Geometry;
     use fmm::data::random::{Distribution, generate};
     use ranks::prepare::{Slice, prepare};
-    use ranks::report::Clock;
+    use ranks::measured::Clock;
 
     #[test]
     fn simulated_ranks_exchange_what_ranks_do() {

@@ -46,7 +46,7 @@ use pipelines::octree::offload::Pipelines;
 use ranks::RankError;
 use ranks::comm::{Comm, agree, broadcast, on_machine};
 use ranks::prepare::Slice;
-use ranks::report::RanksReport;
+use ranks::measured::RanksReport;
 use ranks::solve::{Answer, collected, solve};
 use ranks::tune::{self, Engine, Tuned};
 use ranks::{budget, gpus};

@@ -107,7 +107,7 @@ fn measure(gpus: &mut [Gpu], case: &Case, args: &Args, figures: &mut Vec<Figure>
     for gpu in gpus {
         let mut run = || -> Result<_, Failure> {
             let answer = gpu.solve(particles.columns().into(), &[&particles.q], &options).map_err(failure)?;
-            answer.map_err(|why| Failure::Tool(format!("the card leaves {} particles to the CPU: {why}", case.n)))
+            answer.map_err(|why| Failure::Tool(format!("the GPU leaves {} particles to the CPU: {why}", case.n)))
         };
         // The first run compiles the kernels.
         let field = run()?.fields.swap_remove(0);
@@ -197,9 +197,9 @@ impl Figure {
             // Stages of one are beside other stages of another, so that their seconds say nothing.
             let each: Vec<f64> = self.seconds.iter().map(|x| x / self.gpus as f64).collect();
             let (all, each, gpus) = (of_all(&self.seconds), of_all(&each), self.gpus);
-            return say!("  {what}: one did the work of {gpus} in {all} ms on the card, {each} for each");
+            return say!("  {what}: one did the work of {gpus} in {all} ms on the GPU, {each} for each");
         }
-        say!("  {what}: {} ms on the card", of_all(&self.seconds))?;
+        say!("  {what}: {} ms on the GPU", of_all(&self.seconds))?;
         let s = &self.stages;
         let stages = [s.tree, s.p2m, s.m2m, s.m2l, s.l2l, s.p2p, s.l2p].map(|x| format!("{:.3}", x * 1e3));
         let [tree, p2m, m2m, m2l, l2l, p2p, l2p] = stages;

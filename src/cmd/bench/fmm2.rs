@@ -122,8 +122,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     report.break_even = break_even(&report.rows);
     match report.break_even {
-        Some(n) => say!("  break-even with direct summation on the card: at most {n} points")?,
-        None => say!("  direct summation on the card is quicker wherever it was tried")?,
+        Some(n) => say!("  break-even with direct summation on the GPU: at most {n} points")?,
+        None => say!("  direct summation on the GPU is quicker wherever it was tried")?,
     }
     say!("  by order, 1000000 points")?;
     for order in [5, 10, 17, 25, 30, 42, 60] {
@@ -168,7 +168,7 @@ impl Bench {
         is_timed: bool,
     ) -> Result<Answer, Failure> {
         let answer = self.gpu.field(at, strengths, options, is_timed).map_err(failure)?;
-        answer.map_err(|why| Failure::Tool(format!("the card leaves {} points to the CPU: {why}", at[0].len())))
+        answer.map_err(|why| Failure::Tool(format!("the GPU leaves {} points to the CPU: {why}", at[0].len())))
     }
 
     fn measure(&mut self, case: Case) -> Result<Row, Failure> {

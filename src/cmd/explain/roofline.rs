@@ -15,13 +15,13 @@ use terminal::{input, output, source};
 
 #[derive(clap::Args)]
 pub struct RooflineArgs {
-    /// Predict the times of the link and of computing, and the operations a byte, on cards and on pipelines
+    /// Predict the times of the link and of computing, and the operations a byte, on GPUs and on pipelines
     #[arg(long, conflicts_with_all = ["svg", "lines"])]
     pub roofline: bool,
     /// With --roofline: numbers of particles, each of which acts on each [default: 4913 9261 13824 24389 97336]
     #[arg(long, value_name = "N", requires = "roofline", num_args = 1.., value_delimiter = ',', value_parser = |n: &str| within(n, 1, 1_000_000_000))]
     n: Vec<u64>,
-    /// With --roofline: a card of your own, besides those that are known
+    /// With --roofline: a GPU of your own, besides those that are known
     #[arg(long, value_name = "CARD.json", requires = "roofline")]
     card: Option<PathBuf>,
     /// With --roofline: number of pipelines [default: 8]
@@ -91,9 +91,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn report(args: &RooflineArgs, mhz: f64, graph: &Graph, lanes: &Lanes) -> Result<Report, Failure> {
     let kernel = Kernel::new(graph).map_err(Failure::Input)?;
     let stream: u32 = args.stream.as_deref().and_then(|s| s.parse().ok()).unwrap_or(usual::STREAM_BITS);
-    let mut cards = GPUS.to_vec();
+    let mut gpus = GPUS.to_vec();
     if let Some(path) = &args.card {
-        cards.push(card(path)?);
+        gpus.push(gpu(path)?);
     }
     let mut engines = vec![Engine {
         name: format!("engine at {mhz} MHz"),
@@ -107,20 +107,20 @@ fn report(args: &RooflineArgs, mhz: f64, graph: &Graph, lanes: &Lanes) -> Result
     let known = measured::known();
     let hash = kernel_hash(&graph.canonical());
     let row = |predicted: Prediction| Row { measured: measured::find(&known, hash, &predicted), predicted };
-    let predictions = roofline::predictions(&kernel, &cards, &engines, &works).into_iter().map(row).collect();
+    let predictions = roofline::predictions(&kernel, &gpus, &engines, &works).into_iter().map(row).collect();
     Ok(Report { kernel: graph.name.clone(), modes: kernel.modes.iter().map(counts).collect(), predictions })
 }
 
 /// The GPU of a file.
-fn card(path: &Path) -> Result<GpuModel, Failure> {
+fn gpu(path: &Path) -> Result<GpuModel, Failure> {
     let text = input::text(path, "")?;
     let fields = || {
         let known = serde_json::to_string(&GPUS[0]).expect("numbers and a name");
-        format!("a card is written as {known}")
+        format!("a GPU is written as {known}")
     };
-    let card: GpuModel = serde_json::from_str(&text).map_err(|e| Failure::file(path, format!("{e}; {}", fields())))?;
-    card.check().map_err(|why| Failure::file(path, format!("{why}; {}", fields())))?;
-    Ok(card)
+    let gpu: GpuModel = serde_json::from_str(&text).map_err(|e| Failure::file(path, format!("{e}; {}", fields())))?;
+    gpu.check().map_err(|why| Failure::file(path, format!("{why}; {}", fields())))?;
+    Ok(gpu)
 }
 
 fn counts(mode: &Mode) -> Counts {
@@ -141,7 +141,7 @@ fn counts(mode: &Mode) -> Counts {
 /// The tables for a terminal.
 fn text(report: &Report) -> String {
     let mut out =
-        format!("{}: each of N particles acts on each\n\ninstructions of a pair on a card\n\n", report.kernel);
+        format!("{}: each of N particles acts on each\n\ninstructions of a pair on a GPU\n\n", report.kernel);
     let head = ["mode", "fused", "sums, products", "functions", "conversions", "integer", "tables", "issued", "bytes"];
     let mut rows = vec![head.map(String::from).to_vec()];
     for c in &report.modes {
@@ -153,10 +153,10 @@ fn text(report: &Report) -> String {
     out += &columns(&rows, 1);
     out += "\nbytes: of a target, a source and a result\n\npredicted seconds\n\n";
     out += &columns(&predictions(&report.predictions), 2);
-    out += "\nops/byte: operations a byte of the link. Cards send, compute and fetch in turn; pipelines stream while they \
+    out += "\nops/byte: operations a byte of the link. GPUs send, compute and fetch in turn; pipelines stream while they \
             compute.\n";
     if report.predictions.iter().any(|r| r.measured.is_some()) {
-        out += "measured: seconds on the card, without the link, by `pairforge bench cuda`\n";
+        out += "measured: seconds on the GPU, without the link, by `pairforge bench cuda`\n";
     }
     out
 }

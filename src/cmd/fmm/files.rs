@@ -10,7 +10,7 @@ use fmm::octree::stats::Stats;
 use fmm::octree::{Coincident, MOST_PARTICLES};
 use pairforge::fmm::ranks::same::{self, Content};
 use ranks::comm::{Comm, Tag};
-use ranks::report::RanksReport;
+use ranks::measured::RanksReport;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;

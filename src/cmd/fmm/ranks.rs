@@ -9,7 +9,7 @@ use pairforge::fmm::ranks::same::{self, Content};
 use pairforge::fmm::ranks::{Job, Part, Solved, slice};
 use ranks::comm::{Comm, Tag, agree, gather_u64};
 use ranks::mpi::{self, Mpi};
-use ranks::report::RanksReport;
+use ranks::measured::RanksReport;
 use ranks::{RankError, threads};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -281,7 +281,7 @@ pub fn table(r: &RanksReport) -> String {
         let (slowest, mean) = (s.slowest, s.mean);
         out += &format!("{:<10} {slowest:>10.4} {mean:>10.4} {:>9.1}%\n", s.stage, 100.0 * s.imbalance);
     }
-    let sum = |of: fn(&ranks::report::RankCount) -> u64| r.counts.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&ranks::measured::RankCount) -> u64| r.counts.iter().map(of).sum::<u64>();
     out += &format!("\nwork by the model of costs: imbalance {:.1}%\n", 100.0 * r.imbalance);
     // Where GPUs run all stages, boxes have no types.
     let has_boxes = r.counts.iter().any(|c| c.domestic + c.root + c.other > 0);

@@ -38,7 +38,7 @@ fn rows(s: &Stats) -> Vec<Row> {
 
 /// The device that computed targets again.
 fn again(s: &Stats) -> String {
-    format!("targets computed again on the {} in wider arithmetic", if s.on_gpu.is_some() { "card" } else { "CPU" })
+    format!("targets computed again on the {} in wider arithmetic", if s.on_gpu.is_some() { "GPU" } else { "CPU" })
 }
 
 /// The order, and that of cells farther away.
@@ -112,10 +112,10 @@ fn notes(s: &Stats) -> Vec<String> {
     let mut out = Vec::new();
     if let Some(t) = s.on_gpu {
         let ms = [t.computed, t.sent, t.fetched].map(|x| format!("{:.2} ms", 1e3 * x));
-        out.push(format!("all stages ran on the card in {}; sending took {}, fetching {}", ms[0], ms[1], ms[2]));
+        out.push(format!("all stages ran on the GPU in {}; sending took {}, fetching {}", ms[0], ms[1], ms[2]));
     }
     if let Some(why) = &s.left_to_cpu {
-        out.push(format!("the card ran P2P alone, since {why}"));
+        out.push(format!("the GPU ran P2P alone, since {why}"));
     }
     if let Some(w) = s.waited {
         let (who, seconds) = if w.cpu > 0.0 { ("CPU", w.cpu) } else { ("device", w.device) };

@@ -17,7 +17,7 @@ use ranks::RankError;
 use ranks::bytes::{Reader, Writer};
 use ranks::comm::{Comm, agree, broadcast, gather_f64, gather_u64};
 use ranks::prepare::{Slice, prepare};
-use ranks::report::Clock;
+use ranks::measured::Clock;
 use ranks::solve::solve;
 use std::sync::PoisonError;
 use std::time::Instant;

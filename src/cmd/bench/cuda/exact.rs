@@ -83,7 +83,7 @@ fn records(graph: &Graph, class: PinClass, n: usize) -> Table {
 
 /// Every shipped kernel.
 pub fn run(bench: &mut Bench) -> Result<(), Failure> {
-    say!("  exact mode, 1e9 pairs/s on the card (predicted), and of the emulator:")?;
+    say!("  exact mode, 1e9 pairs/s on the GPU (predicted), and of the emulator:")?;
     let mut emulator = (backends::find("emulator")?.0.open)(&BackendOptions::default());
     for (name, _) in pg2::kernels::all().filter(|(name, _)| !LEFT_OUT.contains(name)) {
         let graph = source::load(name)?.1;

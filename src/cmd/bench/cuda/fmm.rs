@@ -69,7 +69,7 @@ fn whole(
         let start = Instant::now();
         let answer = gpu.solve(particles.columns().into(), &[&particles.q], options)?;
         let Solutions { mut fields, stats } =
-            answer.map_err(|why| Failure::Tool(format!("the card does not run all stages: {why}")))?;
+            answer.map_err(|why| Failure::Tool(format!("the GPU does not run all stages: {why}")))?;
         let solution = Solution { field: fields.swap_remove(0), stats };
         Ok((start.elapsed().as_secs_f64(), solution))
     };
@@ -116,7 +116,7 @@ pub fn run(bench: &mut Bench) -> Result<(), Failure> {
     let kernel = source::load("p2p")?.1;
     let mut gpu = Gpu::open("cuda", &kernel)?;
     say!(
-        "  FMM of order {ORDER}, solid harmonics, f32, and direct summation on the card; seconds from particles to field:"
+        "  FMM of order {ORDER}, solid harmonics, f32, and direct summation on the GPU; seconds from particles to field:"
     )?;
     say!(
         "    {:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>9}",
@@ -210,7 +210,7 @@ fn stages(row: &Row) -> Result<(), Failure> {
         ("L2P", s.l2p),
         ("P2P", s.p2p),
     ];
-    say!("  stages of {} particles on the card, ms and share of the total, copies included:", row.n)?;
+    say!("  stages of {} particles on the GPU, ms and share of the total, copies included:", row.n)?;
     for (name, seconds) in all {
         say!("    {name:<5} {:>9.3}  {:>5.1}%", seconds * 1e3, 100.0 * seconds / s.total)?;
     }

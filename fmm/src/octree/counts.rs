@@ -1,4 +1,4 @@
-//! The report of a run: interactions by the lists, and the numbers of its stages.
+//! Additions of a plan to the report of a run: interactions by the lists, and the numbers of its stages.
 
 use super::Plan;
 use super::executor::Work;
