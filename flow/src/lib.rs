@@ -9,6 +9,18 @@
 //!
 //! Nothing here prints. A tool that is absent is an error that says how to install it, and a warning of a tool that is
 //! known to go with a wrong circuit is an error too ([`refuse`]).
+//!
+//! ```
+//! use flow::{FlowError, Goal, Tools, family};
+//!
+//! let board = hdl::board::board("ulx3s").expect("it is known");
+//! let goal = Goal::Board(board);
+//! let family = family::family(goal.target()).expect("its family has tools");
+//! assert!(family.target == "ecp5" && family.route.is_some());
+//! // Where a tool is not found, the error says what to install.
+//! let nowhere = Tools::at(Vec::new(), "no_such_folder".into());
+//! assert!(matches!(nowhere.find(&flow::tools::YOSYS), Err(FlowError::ToolMissing { .. })));
+//! ```
 
 mod absorb;
 pub mod area;

@@ -4,6 +4,22 @@
 //! nodes, the central type), [`middle::schedule::Schedule`] (the cycle in which each node starts), and
 //! [`hdl::rtl::netlist::Netlist`]. The emulator and other software forms branch off at the graph. Nothing here does I/O or prints:
 //! mistakes come back as [`diag::Diagnostic`]s, all of a file at once.
+//!
+//! ```
+//! use hdl::circuit::target::Clock;
+//!
+//! let text = "float18.9 x ipin; float18.9 y jpin; int64 s fout;
+//!             d = x - y; s += (int64)(d * d << 20);";
+//! let compiled = pg2::compile("squares", text).expect("it has no mistakes");
+//! assert_eq!(compiled.graph.outputs.len(), 1);
+//! let built = pg2::backend::build::build(&compiled.graph, Clock::default_clock(), text, compiled.warnings);
+//! assert!(built.schedule.depth > 0);
+//! assert!(built.netlist.verilog()?.contains("module squares_pipeline ("));
+//!
+//! let mistakes = pg2::compile("wrong", "int8 a ipin; int8 o fout; o += b;").err().expect("there is no b");
+//! assert_eq!(mistakes.len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod backend;
 mod check;

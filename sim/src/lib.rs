@@ -5,6 +5,14 @@
 //! speaks the wire format. The Verilog runs through [`verilator`], which compiles it to a shared library kept in the
 //! [`cache`]: single modules against vectors in [`mod@bench`], whole engines clock by clock in [`cycle`], boards at their pins in
 //! [`board`]. [`wave`] draws how an engine begins. [`process`] lets programs end with this one.
+//!
+//! ```
+//! let text = "int32 x ipin; int32 y jpin; int64 s fout; d = x - y; s += d * d;";
+//! let graph = pg2::compile("squares", text).expect("it has no mistakes").graph;
+//! // A target over three sources: numbers are bit patterns, a record of them for each source.
+//! let (sums, flags) = sim::reference::target(&graph, &[10], &[vec![8], vec![10], vec![13]], &[]);
+//! assert_eq!((sums, flags), (vec![4 + 9], hdl::Flags::NONE));
+//! ```
 
 pub mod bench;
 pub mod board;
