@@ -57,6 +57,8 @@ pub fn keep_freed() {
     // SAFETY: it sets numbers of the allocator, which takes them at any time.
     unsafe {
         libc::mallopt(libc::M_MMAP_MAX, 0);
+        // Pieces that are kept apart by size are merged again and again while large ones are asked for.
+        libc::mallopt(libc::M_MXFAST, 0);
         libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
         libc::mallopt(libc::M_TOP_PAD, PAD as libc::c_int);
         KEEPS.store(true, Ordering::Relaxed);
