@@ -48,18 +48,17 @@ fn angle(options: &FmmOptions, eps: f64) -> f64 {
     if has_more && is_softened() { OF_NEIGHBOURS } else { options.theta }
 }
 
-/// The same problem at an opening angle, in an expansion of 1/r: by an order that is as near, or the highest.
-fn at_angle(options: &FmmOptions, theta: f64) -> FmmOptions {
+/// The same problem at an opening angle, in an expansion of 1/r: by an order that is as near and [`orders::more`], or the highest. The
+/// softening length is in edges of the smallest cells.
+fn at_angle(options: &FmmOptions, theta: f64, edges: f64) -> FmmOptions {
     if theta == options.theta {
         return options.clone();
     }
-    let of = |basis: Basis, order: usize| FmmOptions { basis, order, theta, lower_beyond: None, ..options.clone() };
-    let as_near = |basis: Basis| {
-        (1..=basis.max_order()).map(|order| of(basis, order)).find(|other| usual(other) <= usual(options))
-    };
-    as_near(options.basis)
-        .or_else(|| as_near(Basis::Solid))
-        .unwrap_or_else(|| of(Basis::Solid, Basis::Solid.max_order()))
+    // The Cartesian expansion leaves out more of images that are two boxes away.
+    let of = |order: usize| FmmOptions { basis: Basis::Solid, order, theta, lower_beyond: None, ..options.clone() };
+    let most = Basis::Solid.max_order();
+    let as_near = (1..=most).find(|order| usual(&of(*order)) <= usual(options));
+    of(as_near.map_or(most, |order| most.min(order + orders::more(edges))))
 }
 
 /// Whether softened images are the same ones at an opening angle, whatever the order.
@@ -73,7 +72,7 @@ pub(super) fn images_agree(options: &FmmOptions, theta: f64) -> bool {
 pub(super) fn check_images(options: &FmmOptions, eps: f64) -> Result<(), FmmError> {
     let is_coulomb = !options.near_only && options.basis != Basis::Chebyshev;
     let theta = angle(options, eps);
-    if !is_coulomb || theta == options.theta || usual(&at_angle(options, theta)) <= usual(options) {
+    if !is_coulomb || theta == options.theta || usual(&at_angle(options, theta, eps)) <= usual(options) {
         return Ok(());
     }
     Err(FmmError::Option(format!(
@@ -91,7 +90,7 @@ pub fn other(options: &FmmOptions, eps: f64, levels: usize) -> Option<FmmOptions
     }
     let theta = angle(options, eps);
     if is_all_near(options, levels) {
-        return (theta != options.theta).then(|| at_angle(options, theta));
+        return (theta != options.theta).then(|| at_angle(options, theta, edges(eps, levels)));
     }
     let larger = || Some(FmmOptions { leaf: options.leaf.saturating_mul(A_LEVEL), ..options.clone() });
     if eps > MOST {
@@ -115,9 +114,9 @@ pub(super) fn on_tree(asked: &FmmOptions, theta: f64, eps: f64, levels: usize) -
         Some(other) if other.leaf == asked.leaf && other.theta == theta => other,
         // Polynomials of the highest order may be less near than the order asked for.
         Some(_) if !is_all_near(asked, levels) => {
-            softened(asked, theta, edges(eps, levels)).unwrap_or_else(|| at_angle(asked, theta))
+            softened(asked, theta, edges(eps, levels)).unwrap_or_else(|| at_angle(asked, theta, edges(eps, levels)))
         }
-        _ => at_angle(asked, theta),
+        _ => at_angle(asked, theta, edges(eps, levels)),
     }
 }
 
