@@ -245,7 +245,7 @@ mod tests {
         let mut gpu = Gpu::on(HostDevice::default());
         let is_log = options.kernel == Kernel::Log;
         let shape = Shape { many, ..Shape::new(options.order, is_log, !is_log, 0) };
-        let mut plane = Plane::new(&mut gpu.device, shape).expect("it compiles");
+        let mut plane = Plane::new(&gpu.device, shape).expect("it compiles");
         let [x, y, re, im] = points;
         let im = (!is_log).then_some(&im[..]);
         plane.send(&gpu.device, Columns { x, y, re, im }).expect("there is room");

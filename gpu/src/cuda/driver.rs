@@ -26,11 +26,13 @@ pub fn reported<T>(found: Result<Outcome<T>, CudaError>, give_back: impl FnOnce(
 /// Compiled kernels by their names.
 pub struct Kernels<C: GpuDevice>(HashMap<&'static str, C::Kernel>);
 
-impl<C: GpuDevice> Kernels<C> {
-    pub fn new() -> Kernels<C> {
+impl<C: GpuDevice> Default for Kernels<C> {
+    fn default() -> Kernels<C> {
         Kernels(HashMap::new())
     }
+}
 
+impl<C: GpuDevice> Kernels<C> {
     /// Compiles some kernels of a text, which `prepare` may give more of a block's memory.
     pub fn compile(
         &mut self,

@@ -150,7 +150,7 @@ struct Loaded<T: Number, C: GpuDevice> {
 impl<T: Number, C: GpuDevice> Loaded<T, C> {
     fn new(device: &C, text: &str, dense: &Dense, shape: &Shape) -> Result<Loaded<T, C>, CudaError> {
         let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
-        let mut kernels = Kernels::new();
+        let mut kernels = Kernels::default();
         kernels.compile(device, text, KERNELS.iter().chain(of_f32).copied(), T::ARITHMETIC, |name, kernel| {
             // A multiprocessor has blocks of two kernels at a time only if both want the same share of its shared memory.
             if ["m2l", "p2p"].contains(&name) { device.want_shared(kernel) } else { Ok(()) }

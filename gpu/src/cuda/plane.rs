@@ -88,7 +88,7 @@ impl<C: GpuDevice> Plane<C> {
     /// Compiles the kernels for a shape.
     pub fn new(device: &C, shape: Shape) -> Result<Plane<C>, CudaError> {
         let (mesh, stages) = (mesh_text(&shape), stages_text(&shape));
-        let mut kernels = Kernels::new();
+        let mut kernels = Kernels::default();
         kernels.compile(device, &mesh, MESH, Arithmetic::Exact, |name, kernel| {
             let splits = ["split_rest", "rank_few", "split_few"].contains(&name);
             if splits { device.share(kernel, shape.split_memory()) } else { Ok(()) }
