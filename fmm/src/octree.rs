@@ -2,6 +2,7 @@
 //! the order of the papers, for one or several sets of charges.
 
 pub mod budget;
+mod counts;
 pub mod executor;
 pub mod field;
 pub mod kernel;
@@ -9,7 +10,6 @@ pub mod left_out;
 pub mod native;
 pub mod options;
 pub mod periodic;
-mod counts;
 pub mod softening;
 pub mod stats;
 pub mod tune;

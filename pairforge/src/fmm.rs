@@ -57,13 +57,14 @@ pub use options::Options;
 pub use options::{M2l, Translations};
 
 use crate::Error;
+use crate::turn::{Turn, locked};
 use fmm::octree::{self, FmmOptions};
 use fmm::parallel::on_a_thread;
 #[cfg(not(feature = "kernels"))]
-use native::Solver;
+use native::{Native, Solver};
 #[cfg(feature = "kernels")]
-use solver::Solver;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use solver::{Native, Solver};
+use std::sync::{Arc, Mutex};
 
 /// The problem to compute: the points, and the charges and moments of the sources, set by set.
 pub struct Problem<'a> {
@@ -99,9 +100,9 @@ pub struct Fmm(Arc<Opened>);
 
 struct Opened {
     /// Executors, which one run uses at a time.
-    solver: Mutex<Solver>,
-    /// Whether native code on the CPU runs everything, which any number of runs can use at once.
-    is_on_cpu: bool,
+    solver: Turn<Solver>,
+    /// The choices where native code on the CPU runs everything, which any number of runs can use at once.
+    native: Option<Native>,
     hessian: bool,
     /// Options that keep the tolerance of the first run.
     found: Mutex<Option<FmmOptions>>,
@@ -121,11 +122,6 @@ pub struct Plan<'a> {
     kept: Mutex<Option<Arc<octree::Plan>>>,
 }
 
-/// Locks a mutex, even if another thread has panicked with it: its content is replaced as a whole, and stays of use.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Options {
     /// Says which options are out of range, or do not go together.
     pub fn check(&self) -> Result<(), Error> {
@@ -140,8 +136,8 @@ impl Fmm {
     /// Checks the options, compiles the kernels that they name, and opens their devices.
     pub fn new(options: &Options) -> Result<Fmm, Error> {
         let solver = Solver::new(options.clone())?;
-        let (is_on_cpu, hessian) = (solver.is_on_cpu(), options.hessian);
-        Ok(Fmm(Arc::new(Opened { solver: Mutex::new(solver), is_on_cpu, hessian, found: Mutex::new(None) })))
+        let (native, hessian) = (solver.native(), options.hessian);
+        Ok(Fmm(Arc::new(Opened { solver: Turn::new(solver), native, hessian, found: Mutex::new(None) })))
     }
 
     /// A plan for particles that are sources and targets, `[&x, &y, &z]`, or for a [`Geometry`] with targets of its own.
@@ -166,7 +162,7 @@ impl<'a> Plan<'a> {
 
     /// The same into columns of the caller's. Runs on the CPU write there directly, from the second one on.
     pub fn run_into(&self, charges: &[f64], out: &mut Outputs) -> Result<(), Error> {
-        if let Some(plan) = self.known()?.filter(|_| self.fmm.0.is_on_cpu) {
+        if let Some(plan) = self.known()?.filter(|_| self.fmm.0.native.is_some()) {
             let out = std::slice::from_mut(out);
             return on_a_thread(|| Ok(plan.run(&[charges.into()], &mut [], out, &mut |_, _, _| {}).map(drop)?));
         }
@@ -201,28 +197,33 @@ impl<'a> Plan<'a> {
         let problem = Problem { geometry: self.geometry, sets: sets.to_vec() };
         let fmm = &*self.fmm.0;
         if let Some(plan) = self.known()? {
-            return match fmm.is_on_cpu {
-                true => Ok(plan.solve_all(sets, fmm.hessian, &mut [], progress)?),
-                false => locked(&fmm.solver).again(&plan, &problem, progress),
+            return match fmm.native {
+                Some(_) => Ok(plan.solve_all(sets, fmm.hessian, &mut [], progress)?),
+                None => fmm.solver.take()?.again(&plan, &problem, progress),
             };
         }
-        let Solved { solutions, plan } = locked(&fmm.solver).solve(&problem, progress)?;
+        let Solved { solutions, plan } = match &fmm.native {
+            Some(native) => native.solve(&problem, progress)?,
+            None => fmm.solver.take()?.solve(&problem, progress)?,
+        };
         if let Some(plan) = plan {
-            *locked(&fmm.found) = Some(plan.options.clone());
-            *locked(&self.kept) = Some(Arc::new(plan));
+            locked(&fmm.found).get_or_insert_with(|| plan.options.clone());
+            locked(&self.kept).get_or_insert_with(|| Arc::new(plan));
         }
         Ok(solutions)
     }
 
     /// The plan of an earlier run, or one with the options that an earlier plan has found.
     fn known(&self) -> Result<Option<Arc<octree::Plan>>, Error> {
-        let mut kept = locked(&self.kept);
-        if kept.is_none() && locked(&self.fmm.0.found).is_some() {
-            let found = locked(&self.fmm.0.found).clone();
-            if let Some(options) = found {
-                *kept = Some(Arc::new(locked(&self.fmm.0.solver).plan(self.geometry, &options)?));
-            }
+        if let Some(plan) = &*locked(&self.kept) {
+            return Ok(Some(plan.clone()));
         }
-        Ok(kept.clone())
+        let fmm = &*self.fmm.0;
+        let Some(options) = locked(&fmm.found).clone() else { return Ok(None) };
+        let plan = match &fmm.native {
+            Some(native) => native.plan(self.geometry, &options)?,
+            None => fmm.solver.take()?.plan(self.geometry, &options)?,
+        };
+        Ok(Some(locked(&self.kept).get_or_insert_with(|| Arc::new(plan)).clone()))
     }
 }

@@ -57,6 +57,7 @@ pub mod kernel;
 pub mod manifest;
 pub mod plane;
 pub mod random;
+mod turn;
 
 pub use error::Error;
 

@@ -27,12 +27,21 @@ pub use options::Options;
 pub use solver::{ERRORS, Solved, Solver};
 
 use crate::Error;
+use crate::turn::{Turn, locked};
 use fmm::parallel::on_a_thread;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use solver::{Choices, again};
+use std::sync::{Arc, Mutex};
 
 /// A solver, opened once: its kernel, backend or GPU, and with a tolerance the order that was found for it. Clones share it.
 #[derive(Clone)]
-pub struct Fmm(Arc<Mutex<Solver>>);
+pub struct Fmm(Arc<Opened>);
+
+struct Opened {
+    /// Executors, which one run uses at a time.
+    solver: Turn<Solver>,
+    /// The choices where native code on the CPU runs everything, which any number of runs can use at once.
+    native: Option<Choices>,
+}
 
 /// An FMM for points at fixed positions, which are the caller's: columns of x and y.
 pub struct Plan<'a> {
@@ -42,15 +51,12 @@ pub struct Plan<'a> {
     kept: Mutex<Option<Arc<fmm::plane::Plan>>>,
 }
 
-/// Locks a mutex, even if another thread has panicked with it: its content is replaced as a whole, and stays of use.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Fmm {
     /// Checks the options, binds the kernel that they name, and opens its device.
     pub fn new(options: &Options) -> Result<Fmm, Error> {
-        Ok(Fmm(Arc::new(Mutex::new(Solver::new(options.clone())?))))
+        let solver = Solver::new(options.clone())?;
+        let native = solver.native();
+        Ok(Fmm(Arc::new(Opened { solver: Turn::new(solver), native })))
     }
 
     /// A plan for points that are sources and targets, `[&x, &y]`, or for a [`Geometry`] with targets of its own.
@@ -85,13 +91,17 @@ impl<'a> Plan<'a> {
         sets: &[Strengths],
         progress: &mut dyn FnMut(&'static str, usize, usize),
     ) -> Result<Solved, Error> {
-        let mut solver = locked(&self.fmm.0);
-        let mut kept = locked(&self.kept);
-        if let Some(plan) = &*kept {
-            return solver.again(plan.clone(), sets, progress);
+        let Opened { solver, native } = &*self.fmm.0;
+        let kept = locked(&self.kept).clone();
+        let solved = match (kept, native) {
+            (Some(plan), Some(_)) => return again(plan, sets, &mut [], progress),
+            (Some(plan), None) => return solver.take()?.again(plan, sets, progress),
+            (None, Some(native)) => native.solve(self.geometry, sets, &mut [], progress)?,
+            (None, None) => solver.take()?.solve(self.geometry, sets, progress)?,
+        };
+        if let Some(plan) = &solved.plan {
+            locked(&self.kept).get_or_insert_with(|| plan.clone());
         }
-        let solved = solver.solve(self.geometry, sets, progress)?;
-        *kept = solved.plan.clone();
         Ok(solved)
     }
 }

@@ -8,8 +8,8 @@
 use super::RankError;
 use super::bytes::cut;
 use super::comm::{Comm, Tag, agree, barrier, gather_f64, gather_u64};
-use super::prepare::Slice;
 use super::measured::{RankCount, RanksReport, spread};
+use super::prepare::Slice;
 use super::solve::Answer;
 use fmm::octree::executor::BackendError;
 use fmm::octree::stats::{OnGpu, Seconds, Stats};

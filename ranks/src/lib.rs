@@ -37,6 +37,7 @@ pub mod essential;
 pub mod gpus;
 pub mod layout;
 mod left_out;
+pub mod measured;
 #[cfg(unix)]
 pub mod mpi;
 mod near;
@@ -45,7 +46,6 @@ pub mod partition;
 pub mod points;
 pub mod prepare;
 mod records;
-pub mod measured;
 pub mod solve;
 pub mod stages;
 pub mod threads;

@@ -3,9 +3,9 @@
 use super::RankError;
 use super::bytes::{Reader, Writer};
 use super::comm::{Comm, Tag, agree, barrier, gather_f64, gather_u64};
+use super::measured::{Clock, RankCount, RanksReport, STAGES, spread};
 use super::partition::Partition;
 use super::prepare::{Prepared, Slice, prepare};
-use super::measured::{Clock, RankCount, RanksReport, STAGES, spread};
 use super::stages::{self, Found};
 use fmm::data::particles::Field;
 use fmm::expansion::basis::Basis;

@@ -144,7 +144,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return predict::run(&args, board, &options, graph);
     }
     let asked = asked.backend(&args.backend).engine(args.engine.options(place, args.threads)?);
-    let kernel = args.params.iter().fold(kernel::Kernel::of_graph(graph.clone()), |k, (name, x)| k.with_param(name, *x));
+    let kernel =
+        args.params.iter().fold(kernel::Kernel::of_graph(graph.clone()), |k, (name, x)| k.with_param(name, *x));
     let mut solver = Solver::new(if args.p2p.is_some() { asked.p2p(kernel) } else { asked })?;
     solver.prepare(expected_pairs(&args, &options))?;
     let points = files::points(&args)?;

@@ -278,8 +278,8 @@ mod tests {
     use super::*;
     use fmm::data::problem::Geometry;
     use fmm::data::random::{Distribution, generate};
-    use ranks::prepare::{Slice, prepare};
     use ranks::measured::Clock;
+    use ranks::prepare::{Slice, prepare};
 
     #[test]
     fn simulated_ranks_exchange_what_ranks_do() {

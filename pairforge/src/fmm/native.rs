@@ -12,11 +12,15 @@ use fmm::octree::tune::cost::Shape;
 use fmm::octree::{FmmOptions, Plan, Solutions, tune};
 
 /// Options with those of the method that follow.
+#[derive(Clone)]
 pub struct Solver {
     pub asked: Options,
     options: FmmOptions,
     known: Known,
 }
+
+/// The same, since there is nothing else.
+pub type Native = Solver;
 
 /// The options of the method, checked.
 pub fn check(asked: &Options) -> Result<FmmOptions, Error> {
@@ -34,9 +38,9 @@ impl Solver {
         Ok(Solver { asked, options, known: Known::built_in() })
     }
 
-    /// All stages run on the CPU.
-    pub fn is_on_cpu(&self) -> bool {
-        true
+    /// The choices for the CPU, which runs all stages.
+    pub fn native(&self) -> Option<Native> {
+        Some(self.clone())
     }
 
     fn options_for(&self, n: usize) -> FmmOptions {
@@ -48,7 +52,7 @@ impl Solver {
         options
     }
 
-    pub fn solve(&mut self, problem: &Problem, progress: &mut Progress) -> Result<Solved, Error> {
+    pub fn solve(&self, problem: &Problem, progress: &mut Progress) -> Result<Solved, Error> {
         let options = self.options_for(problem.geometry.sources[0].len());
         let Solver { asked, known, .. } = self;
         Task { asked, options: &options, problem, known, native: true, p2p: None }.run(None, &mut [], progress)

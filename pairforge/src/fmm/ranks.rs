@@ -45,8 +45,8 @@ use pipelines::octree::kernel::of_graph;
 use pipelines::octree::offload::Pipelines;
 use ranks::RankError;
 use ranks::comm::{Comm, agree, broadcast, on_machine};
-use ranks::prepare::Slice;
 use ranks::measured::RanksReport;
+use ranks::prepare::Slice;
 use ranks::solve::{Answer, collected, solve};
 use ranks::tune::{self, Engine, Tuned};
 use ranks::{budget, gpus};
@@ -212,7 +212,8 @@ impl Opened<'_> {
             None => None,
         };
         let mut pipelines = job.kernels.as_ref().map(|k| Pipelines::new(&mut **backend, &k.p2p, k.m2l.as_ref()));
-        let mut executors: Vec<&mut dyn Executor<Plan>> = pipelines.iter_mut().map(|p| p as &mut dyn Executor<Plan>).collect();
+        let mut executors: Vec<&mut dyn Executor<Plan>> =
+            pipelines.iter_mut().map(|p| p as &mut dyn Executor<Plan>).collect();
         executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor<Plan>));
         let Some(wanted) = asked.tolerance else {
             let Answer { fields, mut stats, report } = solve(comm, &slice, &mut executors)?;

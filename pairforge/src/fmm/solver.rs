@@ -62,9 +62,10 @@ impl Solver {
         })
     }
 
-    /// Whether native code on the CPU runs everything.
-    pub fn is_on_cpu(&self) -> bool {
-        self.route.is_on_cpu()
+    /// The choices where native code on the CPU runs everything.
+    pub fn native(&self) -> Option<Native> {
+        let Solver { asked, route, known, .. } = self;
+        route.is_on_cpu().then(|| Native { asked: asked.clone(), route: route.clone(), known: known.clone() })
     }
 
     /// Builds or finds what kernels run on, for about so many pairs.
@@ -155,12 +156,9 @@ impl Solver {
 
     /// A plan for other positions with options that were found for a problem like it.
     pub fn plan(&self, geometry: Geometry, options: &FmmOptions) -> Result<Plan, Error> {
-        // Costs choose leaves for the number of particles.
-        let of_number = self.options_for(geometry.sources[0].len());
-        let FmmOptions { leaf, enlarge, .. } = if self.asked.leaf.is_none() { of_number } else { options.clone() };
-        let options = FmmOptions { leaf, enlarge, ..options.clone() };
-        let problem = Problem { geometry, sets: Vec::new() };
         let Solver { asked, route, known, .. } = self;
+        let of_number = self.options_for(geometry.sources[0].len());
+        let (options, problem) = (sized(asked, options, of_number), Problem { geometry, sets: Vec::new() });
         let p2p = self.p2p().map(of_graph);
         let task = Task { asked, options: &options, problem: &problem, known, native: route.native, p2p };
         Ok(Plan::for_kernel(geometry, &options, task.expanded())?)
@@ -171,4 +169,37 @@ impl Solver {
         let hessian = self.asked.hessian;
         self.with_executors(|_, executors| Ok(plan.solve_all(&problem.sets, hessian, executors, progress)?))
     }
+}
+
+/// The choices where native code on the CPU runs everything: there are no executors, so that any number of runs can use them at once.
+#[derive(Clone)]
+pub struct Native {
+    asked: Options,
+    route: Route,
+    known: Known,
+}
+
+impl Native {
+    fn options_for(&self, n: usize) -> FmmOptions {
+        self.route.options_for(&self.asked, &self.known, None, n)
+    }
+
+    /// As [`Solver::solve`].
+    pub fn solve(&self, problem: &Problem, progress: &mut Progress) -> Result<Solved, Error> {
+        let Native { asked, known, .. } = self;
+        let options = self.options_for(problem.geometry.sources[0].len());
+        Task { asked, options: &options, problem, known, native: true, p2p: None }.run(None, &mut [], progress)
+    }
+
+    /// As [`Solver::plan`].
+    pub fn plan(&self, geometry: Geometry, options: &FmmOptions) -> Result<Plan, Error> {
+        let of_number = self.options_for(geometry.sources[0].len());
+        Ok(Plan::new(geometry, &sized(&self.asked, options, of_number))?)
+    }
+}
+
+/// Options that were found for other particles, with the leaves that costs choose for the number of these.
+fn sized(asked: &Options, found: &FmmOptions, of_number: FmmOptions) -> FmmOptions {
+    let FmmOptions { leaf, enlarge, .. } = if asked.leaf.is_none() { of_number } else { found.clone() };
+    FmmOptions { leaf, enlarge, ..found.clone() }
 }

@@ -11,9 +11,9 @@ use fmm::plane::Kernel;
 use fmm::plane::direct::Direct;
 use fmm::plane::error::{Errors, Reference};
 use fmm::plane::{self, Field, Plan, tune};
-use fmm::stages::{Executor, FmmError, Progress};
 #[cfg(feature = "cuda")]
 use fmm::stages::AllStages;
+use fmm::stages::{Executor, FmmError, Progress};
 #[cfg(feature = "cuda")]
 use gpu::plane::Gpu;
 #[cfg(feature = "kernels")]
@@ -96,59 +96,37 @@ impl Solver {
         }
     }
 
+    /// The choices where native code on the CPU runs everything.
+    pub(super) fn native(&self) -> Option<Choices> {
+        let is_native = true;
+        #[cfg(feature = "kernels")]
+        let is_native = is_native && self.pipelines.is_none();
+        #[cfg(feature = "cuda")]
+        let is_native = is_native && self.gpu.is_none();
+        is_native.then(|| self.choices())
+    }
+
+    fn choices(&self) -> Choices {
+        Choices { asked: self.asked.clone(), options: self.options.clone() }
+    }
+
     /// Computes the fields of all sets of strengths, and what errors were asked for.
-    pub fn solve(
-        &mut self,
-        geometry: Geometry,
-        sets: &[Strengths],
-        progress: &mut Progress,
-    ) -> Result<Solved, Error> {
+    pub fn solve(&mut self, geometry: Geometry, sets: &[Strengths], progress: &mut Progress) -> Result<Solved, Error> {
         let left_to_cpu = match self.all_on_gpu(geometry, sets)? {
             Some(Ok(solved)) => return Ok(solved),
             Some(Err(why)) => Some(why),
             None => None,
         };
         self.check(sets)?;
-        let (asked, options) = (self.asked.clone(), self.options.clone());
-        self.with_executors(|executors| {
-            progress("mesh and lists", 0, 0);
-            let (plan, solutions, errors) = match asked.tolerance {
-                Some(wanted) => {
-                    let problem = tune::Problem {
-                        geometry,
-                        sets,
-                        seed: asked.seed,
-                        samples: asked.samples.unwrap_or(SAMPLES),
-                        is_leaf_free: asked.leaf.is_none(),
-                    };
-                    let tuned = tune::within(wanted, &problem, &options, executors, progress)?;
-                    (tuned.plan, tuned.solutions, Some(tuned.errors))
-                }
-                None => {
-                    let plan = Plan::new(geometry, &options)?;
-                    let solutions = run(&plan, sets, executors, progress)?;
-                    let errors = asked.samples.map(|count| {
-                        progress(ERRORS, 0, 0);
-                        errors((count, asked.seed), geometry, sets, &options, &solutions)
-                    });
-                    (plan, solutions, errors)
-                }
-            };
-            // Nothing is shown any longer.
-            progress("", 0, 0);
-            let stats = Stats { error: errors, ..report(&plan, &solutions, executors) };
-            Ok(Solved { solutions, stats, left_to_cpu, plan: Some(Arc::new(plan)) })
-        })
+        let choices = self.choices();
+        let solved = self.with_executors(|executors| choices.solve(geometry, sets, executors, progress))?;
+        Ok(Solved { left_to_cpu, ..solved })
     }
 
     /// Runs a plan that was made before with other strengths.
     pub fn again(&mut self, plan: Arc<Plan>, sets: &[Strengths], progress: &mut Progress) -> Result<Solved, Error> {
         self.check(sets)?;
-        self.with_executors(|executors| {
-            let solutions = run(&plan, sets, executors, progress)?;
-            let stats = report(&plan, &solutions, executors);
-            Ok(Solved { solutions, stats, left_to_cpu: None, plan: Some(plan.clone()) })
-        })
+        self.with_executors(|executors| again(plan, sets, executors, progress))
     }
 
     /// Refuses strengths that the kernel does not take.
@@ -156,10 +134,9 @@ impl Solver {
     fn check(&self, sets: &[Strengths]) -> Result<(), Error> {
         let is_complex = self.options.kernel == Kernel::Harmonic && sets.iter().any(|set| set.im.is_some());
         match &self.pipelines {
-            Some((kernel, bound, _)) if is_complex && !bound.is_complex => Err(Error::Options(format!(
-                "{} takes real strengths, but these are complex",
-                kernel.graph().name
-            ))),
+            Some((kernel, bound, _)) if is_complex && !bound.is_complex => {
+                Err(Error::Options(format!("{} takes real strengths, but these are complex", kernel.graph().name)))
+            }
             _ => Ok(()),
         }
     }
@@ -201,6 +178,65 @@ impl Solver {
     fn all_on_gpu(&mut self, _: Geometry, _: &[Strengths]) -> Result<Option<Result<Solved, String>>, Error> {
         Ok(None)
     }
+}
+
+/// What was asked for, and the options of the method that follow.
+#[derive(Clone)]
+pub(super) struct Choices {
+    asked: Options,
+    options: plane::Options,
+}
+
+impl Choices {
+    /// The fields of all sets of strengths by the CPU and some executors.
+    pub fn solve(
+        &self,
+        geometry: Geometry,
+        sets: &[Strengths],
+        executors: &mut [&mut dyn Executor<Plan>],
+        progress: &mut Progress,
+    ) -> Result<Solved, Error> {
+        let Choices { asked, options } = self;
+        progress("mesh and lists", 0, 0);
+        let (plan, solutions, errors) = match asked.tolerance {
+            Some(wanted) => {
+                let problem = tune::Problem {
+                    geometry,
+                    sets,
+                    seed: asked.seed,
+                    samples: asked.samples.unwrap_or(SAMPLES),
+                    is_leaf_free: asked.leaf.is_none(),
+                };
+                let tuned = tune::within(wanted, &problem, options, executors, progress)?;
+                (tuned.plan, tuned.solutions, Some(tuned.errors))
+            }
+            None => {
+                let plan = Plan::new(geometry, options)?;
+                let solutions = run(&plan, sets, executors, progress)?;
+                let errors = asked.samples.map(|count| {
+                    progress(ERRORS, 0, 0);
+                    errors((count, asked.seed), geometry, sets, options, &solutions)
+                });
+                (plan, solutions, errors)
+            }
+        };
+        // Nothing is shown any longer.
+        progress("", 0, 0);
+        let stats = Stats { error: errors, ..report(&plan, &solutions, executors) };
+        Ok(Solved { solutions, stats, left_to_cpu: None, plan: Some(Arc::new(plan)) })
+    }
+}
+
+/// The fields of all sets of strengths by a plan that was made before.
+pub(super) fn again(
+    plan: Arc<Plan>,
+    sets: &[Strengths],
+    executors: &mut [&mut dyn Executor<Plan>],
+    progress: &mut Progress,
+) -> Result<Solved, Error> {
+    let solutions = run(&plan, sets, executors, progress)?;
+    let stats = report(&plan, &solutions, executors);
+    Ok(Solved { solutions, stats, left_to_cpu: None, plan: Some(plan) })
 }
 
 /// Runs a plan for each set of strengths.

@@ -8,6 +8,7 @@ use pairforge::fmm::{Cancel, Options, Plan, Problem, Sources};
 use pairforge::kernel::{self, Backend, Engine, Records};
 use pairforge::random;
 use pairforge::ranks::threads;
+use rayon::prelude::*;
 
 fn is_shared<T: Send + Sync>() {}
 
@@ -31,6 +32,33 @@ fn plans_and_kernels_can_be_shared_among_threads() {
     // A pool of the caller's gives the same bits.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     assert_eq!(pool.install(|| plans[0].run(&particles[0].q).unwrap()), one_by_one[0]);
+}
+
+/// Nothing waits for itself, wherever first runs begin at the same time: on threads, or in parallel loops, whose threads take up other
+/// runs while they wait within one.
+#[test]
+fn first_runs_may_begin_at_the_same_time() {
+    let p = random::uniform(3000, 5);
+    for options in [Options::default().tolerance(1e-4), Options::default().order(4)] {
+        let plan = Plan::new(p.columns(), &options).unwrap();
+        let fields: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| plan.run(&p.q).unwrap())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let fmm = pairforge::fmm::Fmm::new(&options).unwrap();
+        let looped: Vec<_> = (0..6).into_par_iter().map(|_| fmm.plan(p.columns()).run(&p.q).unwrap()).collect();
+        assert!(fields.iter().chain(&looped).all(|field| *field == fields[0]));
+    }
+    let few = random::uniform(300, 5);
+    let plan = Plan::new(few.columns(), &Options::default().order(2).backend("emulator")).unwrap();
+    let runs: Vec<_> = (0..4).into_par_iter().map(|_| plan.run(&few.q)).collect();
+    let right = plan.run(&few.q).unwrap();
+    for run in runs {
+        match run {
+            Ok(field) => assert_eq!(field, right),
+            Err(e) => assert!(e.to_string().contains("within another one"), "{e}"),
+        }
+    }
 }
 
 #[test]

@@ -140,8 +140,7 @@ fn counts(mode: &Mode) -> Counts {
 
 /// The tables for a terminal.
 fn text(report: &Report) -> String {
-    let mut out =
-        format!("{}: each of N particles acts on each\n\ninstructions of a pair on a GPU\n\n", report.kernel);
+    let mut out = format!("{}: each of N particles acts on each\n\ninstructions of a pair on a GPU\n\n", report.kernel);
     let head = ["mode", "fused", "sums, products", "functions", "conversions", "integer", "tables", "issued", "bytes"];
     let mut rows = vec![head.map(String::from).to_vec()];
     for c in &report.modes {

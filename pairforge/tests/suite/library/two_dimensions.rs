@@ -44,7 +44,11 @@ fn a_solver_serves_points_that_move_and_targets_of_their_own() {
         let field = fmm.plan(geometry).run(q[..].into()).unwrap();
         for k in 0..2 {
             let right: f64 = (0..500).map(|j| q[j] * (moved[j] - at[0][k]).hypot(y[j] - at[1][k]).ln()).sum();
-            assert!((field.potential[k] - right).abs() <= 1e-9 * right.abs().max(1.0), "{} {right}", field.potential[k]);
+            assert!(
+                (field.potential[k] - right).abs() <= 1e-9 * right.abs().max(1.0),
+                "{} {right}",
+                field.potential[k]
+            );
         }
     }
 }

@@ -10,9 +10,9 @@ use crate::job::SourceRange;
 use fmm::data::Force;
 use fmm::octree::executor::State;
 use fmm::octree::left_out;
-use fmm::stages::{ProbeSums, Probes};
 use fmm::octree::rounding::Rounding;
 use fmm::parallel::prelude::*;
+use fmm::stages::{ProbeSums, Probes};
 use pg2::graph::Graph;
 
 /// Part that is missing of the sums over all sources at some targets, by what the kernel means. On ranks, where far sources are not there,
@@ -49,7 +49,12 @@ pub fn left_out_of(state: &State, bound: &Bound, acting: &SourceRecords, replace
 }
 
 /// The sums of a part of a problem at some targets, by what the kernel means; `None` where it uses coordinates otherwise than as differences.
-pub fn part_of_sums((graph, bound): (&Graph, &Bound), is_exact: bool, state: &State, probes: &Probes) -> Option<ProbeSums> {
+pub fn part_of_sums(
+    (graph, bound): (&Graph, &Bound),
+    is_exact: bool,
+    state: &State,
+    probes: &Probes,
+) -> Option<ProbeSums> {
     let (plan, charges, tree) = (state.plan, state.charges, &state.plan.tree);
     let meaning = DifferenceKernel::new(&bound.numbers, &bound.p2p)?;
     let params = real_params(graph, &bound.params, is_exact);
