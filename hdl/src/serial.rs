@@ -9,8 +9,8 @@
 //! | stream | go-back-N over byte offsets: each byte once and in order, and never more than there is space for | the same |
 //! | beats | the bytes as an engine's packets ([`chunks`]) | `link_deliver.v`, `link_gather.v` |
 //!
-//! The board's end has no timer: the host asks, repeats and gives up. `board::Board` is that end in Rust, state for
-//! state what the Verilog of `netlist` does; [`host::HostEnd`] is the other end, without any input or output of its own.
+//! The board's end has no timer: the host asks, repeats and gives up. `board::BoardEnd` is that end in Rust, state for
+//! state what the Verilog of `hardware` does; [`host::HostEnd`] is the other end, without any input or output of its own.
 
 pub mod board;
 pub mod chunks;

@@ -161,6 +161,42 @@ fn the_figure_of_crates_is_that_of_the_workspace() {
     testkit::document::follows(&root().join("docs/architecture.md"), have, &want);
 }
 
+/// The code map of docs/architecture.md: a module that it names stands in the folder or the layer where it is named.
+#[test]
+fn every_module_that_the_code_map_names_exists() {
+    let text = page("docs/architecture.md");
+    let (_, map) = text.split_once("## Code map").expect("the page has a code map");
+    let map = map.split("\n## ").next().unwrap_or(map);
+    let (mut folder, mut layer, mut is_by_layer, mut seen) = ("", "", false, 0);
+    for line in map.lines() {
+        if let Some((named, _)) = line.strip_prefix("**`").and_then(|line| line.split_once("/`")) {
+            (folder, layer) = (named, "");
+        }
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        if !line.starts_with('|') || cells[0].starts_with("---") {
+            continue;
+        }
+        if ["layer", "file"].contains(&cells[0]) {
+            is_by_layer = cells[0] == "layer";
+            continue;
+        }
+        let words = |cell: &str| -> Vec<String> { cell.split('`').skip(1).step_by(2).map(String::from).collect() };
+        let own = words(cells[0]);
+        layer = own.first().map_or(layer, |_| cells[0].split('`').nth(1).unwrap_or(layer));
+        let named = if is_by_layer { [own, words(cells[1])].concat() } else { own };
+        // A path from the root is one of templates or data.
+        for name in named.iter().filter(|name| !name.starts_with(folder)) {
+            let name = name.trim_end_matches(".rs").trim_end_matches('/');
+            let source = root().join(folder).join("src");
+            let places = [source.join(name), source.join(layer).join(name), root().join(folder).join(name)];
+            let is_there = |place: &PathBuf| place.is_dir() || place.with_extension("rs").is_file();
+            assert!(places.iter().any(is_there), "{folder}/ has no `{name}` (in `{layer}`), which the code map names");
+            seen += 1;
+        }
+    }
+    assert!(seen > 200, "only {seen} names were found");
+}
+
 /// Whether a statement names the layer in a path from the crate's root. `depth` is that of its module: 1 for the file of a
 /// layer, for which `super` is the root, 2 for a file in its folder.
 fn uses(line: &str, depth: usize, layer: &str) -> bool {
