@@ -42,13 +42,9 @@ fn a_solver_serves_points_that_move_and_targets_of_their_own() {
         let moved: Vec<f64> = x.iter().map(|x| x + step).collect();
         let geometry = Geometry { sources: [&moved, &y], targets: Some([&at[0], &at[1]]) };
         let field = fmm.plan(geometry).run(q[..].into()).unwrap();
-        for k in 0..2 {
-            let right: f64 = (0..500).map(|j| q[j] * (moved[j] - at[0][k]).hypot(y[j] - at[1][k]).ln()).sum();
-            assert!(
-                (field.potential[k] - right).abs() <= 1e-9 * right.abs().max(1.0),
-                "{} {right}",
-                field.potential[k]
-            );
+        for (found, (at_x, at_y)) in field.potential.iter().zip(at[0].iter().zip(&at[1])) {
+            let right: f64 = (0..500).map(|j| q[j] * (moved[j] - at_x).hypot(y[j] - at_y).ln()).sum();
+            assert!((found - right).abs() <= 1e-9 * right.abs().max(1.0), "{found} {right}");
         }
     }
 }
