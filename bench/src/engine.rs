@@ -1,4 +1,4 @@
-//! How full the engine is in whole runs of an FMM.
+//! Utilisation of the engine in whole runs of an FMM.
 
 use fmm::data::particles::Particles;
 use fmm::data::random::{self, Charge, Distribution};

@@ -47,6 +47,9 @@
 //! backends and as stages of an FMM, `pairforge-gpu` does both on CUDA, and `pairforge-ranks` shares a problem out among processes. The
 //! compiler of PG2 is `pairforge-pg2`, and the hardware that it builds `pairforge-hdl`.
 
+#[macro_use]
+mod setters;
+
 #[cfg(feature = "kernels")]
 pub mod backends;
 mod error;

@@ -24,7 +24,7 @@ pub use fmm::plane::error::Errors;
 pub use fmm::plane::stats::Stats;
 pub use fmm::plane::{Field, Geometry, Kernel, Solution, Strengths};
 pub use options::Options;
-pub use solver::{ERRORS, Solved, Solver};
+pub use solver::{Solved, Solver};
 
 use crate::Error;
 use crate::turn::{Turn, locked};

@@ -76,7 +76,7 @@ struct Stats {
     bytes_in: u64,
     bytes_out: u64,
     faults: Vec<String>,
-    /// How often something went wrong.
+    /// Number of faults.
     injected: u64,
     seed: u64,
 }
@@ -104,7 +104,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     announce(serial.path(), &args)?;
     let note = |words: String| output::tell(&format!("note: {words}\n"));
     let why = serial.serve(args.once, &ENDING, &note)?;
-    let stats = stats(&serial, board, &design, &args);
+    let Seen { first, last, idle, bytes_in, bytes_out, .. } = serial.seen();
+    let (line, injected) = ([bytes_in, bytes_out], serial.injected());
+    let stats = Stats::new((board, &design, &args), Counted { clocks: [first, last], idle, line, injected });
     if let Some(path) = &args.json {
         output::write_json(path, &stats)?;
     }
@@ -112,23 +114,34 @@ pub fn run(args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-fn stats(serial: &SerialBoard, board: &Board, design: &Design, args: &Args) -> Stats {
-    let Seen { first, last, idle, bytes_in, bytes_out, .. } = serial.seen();
-    let cycles = last.saturating_sub(first);
-    Stats {
-        board: board.name,
-        kernel: design.kernel.clone(),
-        pipelines: design.pipelines,
-        clock_mhz: design.mhz,
-        baud: design.baud,
-        cycles,
-        seconds: cycles as f64 / (design.mhz * 1e6),
-        idle_cycles: idle,
-        bytes_in,
-        bytes_out,
-        faults: args.faults.iter().map(|f| f.to_string()).collect(),
-        injected: serial.injected(),
-        seed: args.seed,
+/// Counts of a simulated board: the clocks of the first byte on the line and of the last, the clocks that it rested, bytes to it and from
+/// it, and faults.
+struct Counted {
+    clocks: [u64; 2],
+    idle: u64,
+    line: [u64; 2],
+    injected: u64,
+}
+
+impl Stats {
+    fn new((board, design, args): (&Board, &Design, &Args), counted: Counted) -> Stats {
+        let Counted { clocks: [first, last], idle, line: [bytes_in, bytes_out], injected } = counted;
+        let cycles = last.saturating_sub(first);
+        Stats {
+            board: board.name,
+            kernel: design.kernel.clone(),
+            pipelines: design.pipelines,
+            clock_mhz: design.mhz,
+            baud: design.baud,
+            cycles,
+            seconds: cycles as f64 / (design.mhz * 1e6),
+            idle_cycles: idle,
+            bytes_in,
+            bytes_out,
+            faults: args.faults.iter().map(|f| f.to_string()).collect(),
+            injected,
+            seed: args.seed,
+        }
     }
 }
 

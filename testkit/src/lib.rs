@@ -6,6 +6,7 @@
 pub mod document;
 pub mod exact;
 pub mod golden;
+pub mod place;
 pub mod uses;
 
 mod order;

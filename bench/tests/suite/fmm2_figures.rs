@@ -82,7 +82,7 @@ fn what_holds_no_runs_is_refused_and_nothing_is_written() {
     let file = |seconds: &str| {
         format!(r#"{{"sides":[{{"device":"d","threads":1,"rows":[{}]}}]}}"#, row.replace("SECONDS", seconds))
     };
-    p.write("good.json", &file("1e-6"));
+    p.write("good.json", file("1e-6"));
     let refused = |words: &str, parts: &[&str]| {
         let err = p.run(words).expect(1).err;
         assert!(parts.iter().all(|part| err.contains(part)), "{words}: {err}");

@@ -52,7 +52,9 @@ fn ranks_are_processes_where_a_launcher_starts_them() {
     let p = Place::new();
     let launcher = "mpirun --allow-run-as-root --oversubscribe -n";
     let words = ["mpi", "--n", "150", "--repeat", "1", "--mpirun", launcher, "--json", "m.json"];
-    let out = p.run_words(&words).expect(0).out;
+    let mut command = p.command("");
+    command.args(words);
+    let out = p.finish(command).expect(0).out;
     assert!(out.contains("processes of MPI with one thread each"), "{out}");
     let of = |file: &str| -> Vec<[String; 3]> {
         let found: serde_json::Value = p.text(file).parse().expect("JSON");

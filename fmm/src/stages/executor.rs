@@ -117,7 +117,7 @@ pub trait AllStages<const D: usize> {
     ) -> Result<Result<Self::Results, String>, FmmError>;
 }
 
-/// How the parts of a problem that run apart tell each other of it.
+/// Communication of the parts of a problem that run apart.
 pub trait Parts {
     /// Of each number the largest of all parts, which have as many.
     fn largest(&self, own: Vec<f64>) -> Result<Vec<f64>, FmmError>;

@@ -1,4 +1,4 @@
-//! What runs of all stages on GPUs have in common, in space and in the plane: kernels by their names, the points in time between stages,
+//! The common ground of runs of all stages on GPUs, in space and in the plane: kernels by their names, the points in time between stages,
 //! and how a run ends.
 
 use super::CudaError;
@@ -9,7 +9,7 @@ use fmm::stages::{FmmError, Seconds};
 use pipelines::job::BackendError;
 use std::collections::HashMap;
 
-/// What a run gave, or why the problem is left to the caller.
+/// The result of a run, or why the problem is left to the caller.
 pub type Outcome<T> = Result<T, String>;
 
 /// An outcome to a program: a problem that does not fit the GPUs is left to it too, once the memory that it took is given back.

@@ -26,7 +26,7 @@ pub(crate) struct Streams<U> {
     pub rewind_due: bool,
 }
 
-/// What a frame to the host carries.
+/// The content of a frame to the host.
 pub(crate) struct Sent<U> {
     /// Whether something that the host sent was lost.
     pub lost: bool,
@@ -109,7 +109,7 @@ impl<U: Unit> Streams<U> {
         }
     }
 
-    /// What is next to send, at most `most` units: if the host is due an answer, `enough` units wait, or any wait and no more come now.
+    /// The next units to send, at most `most` units: if the host is due an answer, `enough` units wait, or any wait and no more come now.
     pub fn send(&mut self, most: usize, enough: usize, quiet: bool) -> Option<Sent<U>> {
         if std::mem::take(&mut self.rewind_due) {
             self.sent = self.acked;

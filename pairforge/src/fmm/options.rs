@@ -101,18 +101,6 @@ impl Default for Options {
     }
 }
 
-/// Sets one option and returns all.
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident($given:ident: $of:ty) $value:expr;)*) => {
-        impl Options {
-            $($(#[$doc])* pub fn $name(mut self, $given: $of) -> Options {
-                self.$name = $value;
-                self
-            })*
-        }
-    };
-}
-
 #[cfg(feature = "kernels")]
 setters! {
     /// Backend by its name: `cpu`, `cuda`, `emulator`, `cycle`, or `board:PORT`.

@@ -26,7 +26,7 @@ pub struct Question<'a, E> {
     pub order: usize,
     pub theta: f64,
     pub leaf: usize,
-    /// How many ranks share it, where several do.
+    /// Number of ranks that share it, where several do.
     pub ranks: Option<usize>,
     /// Runs it with a leaf size and P2P, or P2P and M2L, on the model of a board.
     pub run: &'a dyn Fn(usize, &Machine) -> Result<Ran, E>,

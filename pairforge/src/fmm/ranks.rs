@@ -82,7 +82,7 @@ pub struct Job {
 pub struct Part<'a> {
     /// Its slice of the sources, and of the targets where these are others.
     pub own: Problem<'a>,
-    /// How many sources all ranks have.
+    /// Number of sources of all ranks.
     pub n: usize,
     /// All of it, on the first rank, which searches the order for a [tolerance](Options::tolerance).
     pub whole: Option<&'a Problem<'a>>,

@@ -15,8 +15,8 @@ use fmm::octree::kernel::Kernel;
 use fmm::octree::stats::{LeafBy, Reference, Stats};
 use fmm::octree::{FmmOptions, Plan, Solutions, tune};
 
-/// Targets that a budget compares where nobody says how many.
-const SAMPLES: usize = 1000;
+/// Targets that are compared where nobody says how many.
+pub const SAMPLES: usize = 1000;
 
 /// Name of the measuring of errors as a stage of progress.
 pub const ERRORS: &str = "measuring the errors";

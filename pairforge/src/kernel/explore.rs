@@ -55,7 +55,7 @@ impl Reference {
     }
 }
 
-/// How far an output is off.
+/// The error of an output.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct OutputError {
     pub output: String,
@@ -128,7 +128,7 @@ pub fn front(points: &[&Point]) -> Vec<bool> {
     points.iter().map(|b| !points.iter().any(|a| a.dominates(b))).collect()
 }
 
-/// How far each output is off the reference.
+/// The error of each output against the reference.
 fn errors(graph: &Graph, results: &Table, reference: &Reference) -> Vec<OutputError> {
     let of_pin = |(pin, of_pin): (usize, &pg2::graph::Pin)| {
         let elements = (0..graph.outputs.len()).filter(|k| graph.outputs[*k].pin == pin);

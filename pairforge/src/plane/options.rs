@@ -53,76 +53,36 @@ impl Default for Options {
 }
 
 #[cfg(feature = "kernels")]
-impl Options {
+setters! {
     /// Backend by its name: `cpu`, `cuda`, `emulator`, `cycle`, or `board:PORT`.
-    pub fn backend(mut self, name: impl Into<String>) -> Options {
-        self.backend = name.into();
-        self
-    }
-
+    backend(name: impl Into<String>) name.into();
     /// The engine of pipelines, on backends that have one.
-    pub fn engine(mut self, engine: BackendOptions) -> Options {
-        self.engine = engine;
-        self
-    }
-
+    engine(engine: BackendOptions) engine;
     /// Kernel of P2P in place of native code, with the values of its parameters. It has to compute what [`Options::kernel`] names.
-    pub fn p2p(mut self, kernel: kernel::Kernel) -> Options {
-        self.p2p = Some(kernel);
-        self
-    }
+    p2p(kernel: kernel::Kernel) Some(kernel);
+}
+
+setters! {
+    /// The interaction of two points.
+    kernel(kernel: Kernel) kernel;
+    /// Relative L2 error that the sums (of the logarithm: the gradient) may have, of every set of strengths: order, precision and points a
+    /// box are found for it.
+    tolerance(error: f64) Some(error);
+    /// Terms of the expansions, 1 to [`fmm::plane::MOST_ORDER`].
+    order(order: usize) Some(order);
+    /// Boxes of radii R >= r at a distance d are well separated where R + theta r <= theta d; 0.05 to 0.95.
+    theta(theta: f64) theta;
+    /// Wanted number of points in a finest box.
+    leaf(points: usize) Some(points);
+    /// Arithmetic of the expansions.
+    precision(precision: Precision) Some(precision);
+    /// Random targets whose results are compared with direct sums.
+    samples(count: usize) Some(count);
+    /// Seed of the random targets that errors are measured at.
+    seed(seed: u64) seed;
 }
 
 impl Options {
-    /// The interaction of two points.
-    pub fn kernel(mut self, kernel: Kernel) -> Options {
-        self.kernel = kernel;
-        self
-    }
-
-    /// Relative L2 error that the sums (of the logarithm: the gradient) may have, of every set of strengths: order, precision and points a
-    /// box are found for it.
-    pub fn tolerance(mut self, error: f64) -> Options {
-        self.tolerance = Some(error);
-        self
-    }
-
-    /// Terms of the expansions, 1 to [`fmm::plane::MOST_ORDER`].
-    pub fn order(mut self, order: usize) -> Options {
-        self.order = Some(order);
-        self
-    }
-
-    /// Boxes of radii R >= r at a distance d are well separated where R + theta r <= theta d; 0.05 to 0.95.
-    pub fn theta(mut self, theta: f64) -> Options {
-        self.theta = theta;
-        self
-    }
-
-    /// Wanted number of points in a finest box.
-    pub fn leaf(mut self, points: usize) -> Options {
-        self.leaf = Some(points);
-        self
-    }
-
-    /// Arithmetic of the expansions.
-    pub fn precision(mut self, precision: Precision) -> Options {
-        self.precision = Some(precision);
-        self
-    }
-
-    /// Random targets whose results are compared with direct sums.
-    pub fn samples(mut self, count: usize) -> Options {
-        self.samples = Some(count);
-        self
-    }
-
-    /// Seed of the random targets that errors are measured at.
-    pub fn seed(mut self, seed: u64) -> Options {
-        self.seed = seed;
-        self
-    }
-
     /// Options of the method: what was asked for, and for the rest what is best.
     pub fn of_method(&self) -> plane::Options {
         let usual = self.tolerance.map_or(Precision::F64, tune::precision);

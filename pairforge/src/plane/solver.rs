@@ -4,6 +4,7 @@ use super::{Geometry, Options, Solution, Stats, Strengths};
 use crate::Error;
 #[cfg(feature = "kernels")]
 use crate::backends::{self, BackendOptions, Needs};
+use crate::fmm::task::{ERRORS, SAMPLES};
 #[cfg(feature = "kernels")]
 use crate::kernel;
 #[cfg(feature = "kernels")]
@@ -23,12 +24,6 @@ use pipelines::plane::bind::{P2p, shipped};
 #[cfg(feature = "kernels")]
 use pipelines::plane::offload::Pipelines;
 use std::sync::Arc;
-
-/// Targets that a tolerance is judged by where nobody says how many.
-const SAMPLES: usize = 1000;
-
-/// Name of the measuring of errors as a stage of progress.
-pub const ERRORS: &str = "measuring the errors";
 
 /// Everything that runs an FMM in two dimensions: a kernel that was bound, and devices that were opened.
 pub struct Solver {
@@ -180,7 +175,7 @@ impl Solver {
     }
 }
 
-/// What was asked for, and the options of the method that follow.
+/// The options that were asked for, and those of the method that follow.
 #[derive(Clone)]
 pub(super) struct Choices {
     asked: Options,

@@ -46,7 +46,7 @@ pub struct SerialBoard {
 const WAITING: usize = 4096;
 /// A board that has been quiet for so many bytes' time does nothing more by itself: its end of the link has no timer.
 const QUIET_BYTES: u64 = 64;
-/// How often a resting bench looks whether it is to end.
+/// Time between two looks of a resting bench at whether it is to end.
 const NAP: Duration = Duration::from_millis(20);
 
 impl SerialBoard {
@@ -171,7 +171,7 @@ impl SerialBoard {
         self.sim.seen()
     }
 
-    /// How often something went wrong.
+    /// Number of faults so far.
     pub fn injected(&self) -> u64 {
         self.sim.seen().flips + self.down.injected() + self.up.injected()
     }

@@ -1,4 +1,4 @@
-//! What each backend takes for one FMM, and how far it is off.
+//! The seconds of each backend for one FMM, and its errors.
 
 use pairforge::fmm::{Options, Plan};
 use pairforge::random;

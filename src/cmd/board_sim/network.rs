@@ -1,7 +1,7 @@
 //! A board on the network, simulated from GMII on or at the words of datagrams, behind a UDP socket of this machine.
 
-use super::design::{self, Design, Pins};
-use super::{Args, ENDING, Stats, announce, end_on_request, tell};
+use super::design::{self, Pins};
+use super::{Args, Counted, ENDING, Stats, announce, end_on_request, tell};
 use hdl::board::Board;
 use sim::board::gmii::GmiiSim;
 use sim::board::network::{NetworkBoard, Simulated, Turn};
@@ -31,7 +31,10 @@ pub fn run(board: &'static Board, args: &Args, port: u16) -> Result<(), Failure>
     end_on_request();
     announce(&format!("udp:{address}"), args)?;
     let why = serve(&mut network, args.once)?;
-    let stats = stats(&network, board, &design, args);
+    let (seen, traffic) = (network.device().design.seen(), network.traffic());
+    let (line, injected) = ([traffic.bytes_in, traffic.bytes_out], traffic.injected);
+    let counted = Counted { clocks: [seen.first, seen.last], idle: seen.idle, line, injected };
+    let stats = Stats::new((board, &design, args), counted);
     if let Some(path) = &args.json {
         output::write_json(path, &stats)?;
     }
@@ -51,24 +54,4 @@ fn serve(network: &mut NetworkBoard<Simulated>, once: bool) -> Result<&'static s
         }
     }
     Ok("ended on request")
-}
-
-fn stats(network: &NetworkBoard<Simulated>, board: &Board, design: &Design, args: &Args) -> Stats {
-    let (seen, traffic) = (network.device().design.seen(), network.traffic());
-    let cycles = seen.last.saturating_sub(seen.first);
-    Stats {
-        board: board.name,
-        kernel: design.kernel.clone(),
-        pipelines: design.pipelines,
-        clock_mhz: design.mhz,
-        baud: design.baud,
-        cycles,
-        seconds: cycles as f64 / (design.mhz * 1e6),
-        idle_cycles: seen.idle,
-        bytes_in: traffic.bytes_in,
-        bytes_out: traffic.bytes_out,
-        faults: args.faults.iter().map(|f| f.to_string()).collect(),
-        injected: traffic.injected,
-        seed: args.seed,
-    }
 }

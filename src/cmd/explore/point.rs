@@ -32,7 +32,7 @@ pub struct Point {
     pub written: Vec<String>,
     /// Whether these are the numbers of the file.
     pub as_written: bool,
-    /// What it costs and how far it is off.
+    /// Its cost and its error.
     #[serde(flatten)]
     pub of: explore::Point,
     /// Whether no other point is at most as costly in every respect and as exact, and better in one.
