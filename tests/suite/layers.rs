@@ -28,7 +28,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("fmm/src", &["shown", "parallel", "arith", "data", "tree", "direct", "expansion", "stages", "octree", "plane"]),
     ("pipelines/src", &["encode", "job", "driver", "backends", "octree", "plane", "cells", "predict"]),
     ("gpu/src", &["cuda", "backend", "octree", "plane"]),
-    ("pairforge/src", &["error", "turn", "backends", "random", "manifest", "kernel", "fmm", "plane"]),
+    ("pairforge/src", &["error", "setters", "turn", "backends", "random", "manifest", "kernel", "fmm", "plane"]),
     (
         "terminal/src",
         &[
