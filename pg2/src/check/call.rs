@@ -20,11 +20,17 @@ impl<'a> Checker<'a> {
         }
         match functions::function(word.text) {
             Some(function) => self.library(function, args, span),
-            None => {
-                let ids: Vec<ExprId> = args.iter().map(|a| a.1).collect();
-                self.unknown_call(word, &ids, span)
-            }
+            None => self.unknown_call(word, &args, span),
         }
+    }
+
+    /// A function of two arguments that is applied to more of them, one after the other; none where a text would be too long.
+    fn of_pairs(&self, name: &str, args: &[Arg]) -> Option<String> {
+        if !(3..=8).contains(&args.len()) {
+            return None;
+        }
+        let texts: Option<Vec<String>> = args.iter().map(|a| self.short(a.1)).collect();
+        texts?.into_iter().reduce(|all, next| format!("{name}({all}, {next})"))
     }
 
     /// A call of a library function.
@@ -36,6 +42,10 @@ impl<'a> Checker<'a> {
             }
             let message = format!("`{name}` takes {} argument(s), not {}", params.len(), args.len());
             let error = Diagnostic::error(codes::ARGUMENTS, message, span, "wrong number of arguments");
+            if let ("pg_min" | "pg_max", Some(text)) = (name, self.of_pairs(name, &args)) {
+                self.error(error.help(format!("write `{text}`")).edit(span, text));
+                return Value::Error;
+            }
             self.error(error.help(format!("write `{}`", function.call())));
             return Value::Error;
         }

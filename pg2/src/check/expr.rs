@@ -272,6 +272,22 @@ impl<'a> Checker<'a> {
     fn index(&mut self, base: (Value, ExprId), index: (Value, ExprId)) -> Value {
         let (span, text) = (self.span(index.1), self.operand_text(base.1));
         let at = self.span(base.1);
+        if let Value::Typed(typed) = &base.0
+            && typed.is_scalar()
+            && typed.format.is_int()
+            && let Value::Exact(bit) = &index.0
+        {
+            let message = format!("`{text}` is a scalar and has no elements");
+            let whole = Span { start: at.start, end: span.end + self.text[span.end..].find(']').map_or(0, |k| k + 1) };
+            let meant = format!("({text} >> {} & 1)", span.of(self.text));
+            let is_bit = small_integer(bit).is_some_and(|k| (0..typed.format.width() as i64).contains(&k));
+            let error = Diagnostic::error(codes::INDEX_SCALAR, message, at, "not a vector");
+            self.error(match is_bit {
+                true => error.help(format!("write `{meant}` for a bit of it, or `{text}` for all")).edit(whole, meant),
+                false => error.help(format!("write `{text}` without an index")),
+            });
+            return Value::Error;
+        }
         match base.0 {
             Value::Error => Value::Error,
             Value::Typed(typed) => self.part(typed, (index.0, span), (&text, at)).map_or(Value::Error, Value::Typed),

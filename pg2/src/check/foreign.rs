@@ -1,6 +1,8 @@
 //! Expressions as other languages have them, and casts to write: each with its remedy as an edit where it is definite.
 
 use super::Checker;
+use super::call::Arg;
+use super::literal;
 use super::scope::Symbol;
 use super::value::{Typed, Value};
 use crate::diag::codes;
@@ -57,7 +59,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The source of an expression as an operand, if it is short.
-    fn short(&self, id: ExprId) -> Option<String> {
+    pub(super) fn short(&self, id: ExprId) -> Option<String> {
         let text = self.operand_text(id);
         (text != "(...)").then_some(text)
     }
@@ -138,14 +140,23 @@ impl<'a> Checker<'a> {
     }
 
     /// A call of what the library does not have.
-    pub(super) fn unknown_call(&mut self, function: Word<'a>, args: &[ExprId], span: Span) -> Value {
+    pub(super) fn unknown_call(&mut self, function: Word<'a>, given: &[Arg], span: Span) -> Value {
         if self.is_broken(function.text) {
             return Value::Error;
         }
         let name = function.text.strip_prefix("pg_").unwrap_or(function.text);
         let own = self.functions.contains_key(function.text);
+        let args: Vec<ExprId> = given.iter().map(|a| a.1).collect();
+        let of_ints = given.iter().all(|a| match &a.0 {
+            Value::Typed(typed) => typed.format.is_int(),
+            Value::Exact(number) => literal::integer(number).is_ok(),
+            _ => false,
+        });
         let texts: Option<Vec<String>> = args.iter().map(|a| self.short(*a)).collect();
-        let written = texts.filter(|_| !own).and_then(|t| equivalent(name, &t));
+        let written = texts.filter(|_| !own).and_then(|t| match (name, &t[..]) {
+            ("mod" | "fmod", [x, m]) if of_ints => Some(format!("({x} % {m})")),
+            _ => equivalent(name, &t),
+        });
         let error = || {
             let message = format!("there is no function `{}`", function.text);
             Diagnostic::error(codes::UNKNOWN_FUNCTION, message, function.span, "unknown function")

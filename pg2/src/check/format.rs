@@ -196,6 +196,10 @@ impl<'a> Checker<'a> {
         let message = format!("{what} mixes {fa} and {fb}");
         let error = Diagnostic::error(codes::MIXED, message, self.span(a.1), format!("this is {fa}"))
             .label(self.span(b.1), format!("this is {fb}"));
+        if let Some((text, whole)) = self.compared_as_unsigned(what, (fa, a.1), (fb, b.1)) {
+            self.error(error.help(format!("write `{text}`")).edit(whole, text));
+            return None;
+        }
         self.error(match self.cast_too_short(what, a.1, b.1) {
             Some((whole, operand, close)) => error
                 .help(format!("the cast holds for what stands directly behind it: write `{whole}`"))
@@ -204,6 +208,33 @@ impl<'a> Checker<'a> {
             None => self.with_cast(error, target, narrow),
         });
         None
+    }
+
+    /// A comparison of ints that no signed format holds, as one of unsigned ints behind a look at the sign.
+    fn compared_as_unsigned(&self, what: &str, a: (Format, ExprId), b: (Format, ExprId)) -> Option<(String, Span)> {
+        let is_both = a.0.is_int() && b.0.is_int() && [a.0, b.0].iter().any(|f| !f.is_signed() && f.width() == 64);
+        let operator = what.trim_matches('`');
+        let (unsigned, signed, operator) = match (is_both, a.0.is_signed(), operator) {
+            (false, ..) => return None,
+            (_, false, operator) => (a, b, operator),
+            (_, true, "<") => (b, a, ">"),
+            (_, true, "<=") => (b, a, ">="),
+            (_, true, ">") => (b, a, "<"),
+            (_, true, ">=") => (b, a, "<="),
+            (_, true, operator) => (b, a, operator),
+        };
+        let (joined, sign) = match operator {
+            "<" => ("&&", "> 0"),
+            "<=" | "==" => ("&&", ">= 0"),
+            ">" | ">=" | "!=" => ("||", "< 0"),
+            _ => return None,
+        };
+        let (u, s) = (self.operand_text(unsigned.1), self.operand_text(signed.1));
+        if u == "(...)" || s == "(...)" {
+            return None;
+        }
+        let text = format!("({s} {sign} {joined} {u} {operator} ({}){s})", unsigned.0);
+        Some((text, self.span(a.1).to(self.span(b.1))))
     }
 
     /// `(F)a * b` of which the cast was meant for the product: that, and where its parentheses open and close.

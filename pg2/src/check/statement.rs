@@ -427,7 +427,11 @@ impl<'a> Checker<'a> {
         // A cast to an int would round the fraction off, and one to a narrower int drop bits.
         let fraction = !from.is_int() && format.is_int();
         let narrow = from.is_int() && format.is_int() && from.width() > format.width();
+        // A cast would make a negative value a large one.
+        let wraps = from.is_int() && format.is_int() && from.is_signed() && !format.is_signed();
+        let signed = Format::int(format.width().max(from.width()), true).unwrap_or(from);
         self.error(match () {
+            _ if wraps => self.with_output_format(error, to.pin, signed, None),
             _ if fraction && from.is_fixed() || narrow => self.with_output_format(error, to.pin, from, None),
             _ if fraction => self.with_output_format(error, to.pin, SUM, Some(id)),
             _ => self.with_cast(error, format, id),

@@ -67,15 +67,25 @@ fn number(text: &str) -> Option<Exact> {
     text.bytes().all(|b| b.is_ascii_digit() || b == b'.').then(|| parse_decimal(text).ok())?
 }
 
+/// Whether a word behind the `_` of a number names a type: the kinds of Fortran, as in `1.0_8` and `1.0_dp`, and the types of Rust.
+/// Digits are in threes.
+fn is_kind(word: &str) -> bool {
+    let names_type = word.starts_with(|c: char| c.is_ascii_alphabetic()) && word.len() <= 16;
+    names_type || matches!(word, "1" | "2" | "4" | "8" | "10" | "16")
+}
+
+/// Whether a text is a number of PG2 in decimal.
+fn good(text: &str) -> bool {
+    let octal = text.len() > 1 && text.starts_with('0') && !text.starts_with("0.") && !text.starts_with("0e");
+    text.len() < 60
+        && !octal
+        && text.bytes().next().is_some_and(|b| b.is_ascii_digit() || b == b'.')
+        && parse_decimal(text).is_ok()
+}
+
 /// A malformed number as it was probably meant.
 pub fn mended_number(text: &str) -> Option<String> {
-    let good = |t: &str| {
-        let octal = t.len() > 1 && t.starts_with('0') && !t.starts_with("0.") && !t.starts_with("0e");
-        t.len() < 60
-            && !octal
-            && t.bytes().next().is_some_and(|b| b.is_ascii_digit() || b == b'.')
-            && parse_decimal(t).is_ok()
-    };
+    let mended = |t: &str| if good(t) { Some(t.to_string()) } else { mended_number(t) };
     if text.len() > 60 || text.starts_with("0x") || text.starts_with("0b") {
         return None;
     }
@@ -87,6 +97,12 @@ pub fn mended_number(text: &str) -> Option<String> {
     let exponent = small.replacen('d', "e", 1);
     if exponent != small && good(&exponent) {
         return Some(exponent);
+    }
+    if let Some((number, kind)) = text.rsplit_once('_')
+        && is_kind(kind)
+        && let Some(number) = mended(number)
+    {
+        return Some(number);
     }
     let joined = small.replace('_', "");
     if joined != small && good(&joined) {
@@ -129,5 +145,7 @@ mod tests {
         let of = |t| mended_number(t).unwrap_or_default();
         let given = ["1.0f", "2.5L", "1.5d-3", "1_000", "2r", "3.dx", "0x1g", "007", "1.2.3", "1e", "0f"];
         assert_eq!(given.map(of), ["1.0", "2.5", "1.5e-3", "1000", "2 * r", "3. * dx", "", "", "", "", "0"]);
+        let kinds = ["1.0_8", "1.0_dp", "1_4", "1d0_16", "2.5_f64", "1_000_i32", "1_000.5_8", "1_00"];
+        assert_eq!(kinds.map(of), ["1.0", "1.0", "1", "1e0", "2.5", "1000", "1000.5", "100"]);
     }
 }

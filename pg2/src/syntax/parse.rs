@@ -244,6 +244,10 @@ impl<'a> Parser<'a> {
         let end = self.previous().span.end;
         let span = Span { start: self.previous().span.start, end };
         let error = Diagnostic::error(codes::SEMICOLON, "this statement has no semicolon", span, "after this");
+        if let Some(error) = self.division_of_python(error.clone(), end) {
+            report(&mut self.errors, error);
+            return Ok(());
+        }
         report(&mut self.errors, error.help("end it with `;`").edit(Span { start: end, end }, ";"));
         Ok(())
     }

@@ -290,6 +290,44 @@ const NEWCOMERS: &[(&str, &str, &str)] = &[
     ("float32.23 x jpin;\nint32 y jpin;\nfixed64.30 o fout;\no += (fixed64.30)(x * y);\n", "o = 12", "x = 4, y = 3"),
     ("int32 x jpin;\nuint32 y jpin;\nint64 o fout;\no += x - y;\n", "o = -1", "x = 4, y = 5"),
     ("float32.23 x jpin;\nfixed64.30 o fout;\no += (fixed64.30)(x * zwei);\nconst zwei = 2;\n", "", ""),
+    // Kinds of Fortran and types of Rust.
+    (
+        "float32.23 x jpin;\nfixed64.30 o fout;\no += (fixed64.30)(x * 1.5_8 + 1_4 + 2.0_dp + 1d0_8);\n",
+        "o = 10",
+        "x = 4",
+    ),
+    ("float32.23 x jpin;\nfixed64.30 o fout;\no += (fixed64.30)(x * 1.5_f32);\n", "o = 6", "x = 4"),
+    // Divisions of ints that round down.
+    ("int32 k jpin;\nint64 o fout;\nm = k // 4;\no += m;\n", "o = -2", "k = -7"),
+    ("int32 k jpin;\nint64 o fout;\nm = k // 3;\no += m;\n", "o = 2", "k = 7"),
+    ("int32 k jpin;\nint64 o fout;\no += mod(k, 3);\n", "o = -1", "k = -7"),
+    // Comparisons that no signed format holds.
+    ("uint64 a jpin;\nint64 b jpin;\nuint32 o fout;\no += a < b;\n", "o = 0", "a = 18446744073709551615, b = 1"),
+    ("uint64 a jpin;\nint64 b jpin;\nuint32 o fout;\no += b <= a;\n", "o = 1", "a = 18446744073709551615, b = -1"),
+    ("uint64 a jpin;\nint64 b jpin;\nuint32 o fout;\no += a != b;\n", "o = 1", "a = 18446744073709551615, b = -1"),
+    ("uint64 a jpin;\nint64 b jpin;\nuint32 o fout;\no += b == a;\n", "o = 1", "a = 5, b = 5"),
+    // Sums of values with a sign.
+    ("int32 k jpin;\nuint32 o fout;\no += k;\n", "o = -7", "k = -7"),
+    ("int64 k jpin;\nuint32 o fout;\no += k;\n", "o = -5000000000", "k = -5000000000"),
+    ("int32 k jpin;\nint64 o fout;\no += k[3] + k[0];\n", "o = 1", "k = 9"),
+    ("int32 k jpin;\nint32 m jpin;\nint64 o fout;\no += pg_max(k, m, 3);\n", "o = 9", "k = 9, m = 2"),
+    ("int32 k jpin;\nint32 m jpin;\nint64 o fout;\no += min(k, m, 3, -k);\n", "o = -9", "k = 9, m = 2"),
+    // Loops that count down, or by more than 1.
+    (
+        "int32 v[4] jpin;\nint64 o fout;\ns = 0;\nfor (int k = 3; k >= 1; k--) {\n  s = 2 * s + v[k];\n}\no += s;\n",
+        "o = 27",
+        "v[0] = 1, v[1] = 1, v[2] = 3, v[3] = 5",
+    ),
+    (
+        "int32 v[4] jpin;\nint64 o fout;\ns = 0;\nfor (k = 0; k < 4; k += 2) {\n  s += v[k];\n}\no += s;\n",
+        "o = 4",
+        "v[0] = 1, v[1] = 1, v[2] = 3, v[3] = 5",
+    ),
+    (
+        "int32 v[4] jpin;\nint64 o fout;\ns = 0;\nfor (int k = 3; k > -1; k -= 3) {\n  s += v[k];\n}\no += s;\n",
+        "o = 6",
+        "v[0] = 1, v[1] = 1, v[2] = 3, v[3] = 5",
+    ),
 ];
 
 #[test]

@@ -183,7 +183,10 @@ impl<'a> Parser<'a> {
         let span = self.peek(0).span;
         let error =
             self.foreign("loops run over a range", span, "write `for k in 0..3 { ... }`, where k is 0, 1 and 2");
-        let Some(head) = self.c_head() else { return self.fail(error) };
+        let Some(head) = self.c_head() else {
+            let error = self.counted_otherwise(span).unwrap_or(error);
+            return self.fail(error);
+        };
         let source = |part| self.source(part);
         let more = if head.inclusive { " + 1" } else { "" };
         let range = format!("{} in {}..{}{more}", head.variable.text, source(head.from), source(head.to));
@@ -217,6 +220,50 @@ impl<'a> Parser<'a> {
         let counts = self.text_of(self.tokens[test.0]) == name && by_one.contains(&self.source(step).to_string());
         let whole = token.kind == TokenKind::Word && from.0 < from.1 && to.0 < to.1;
         (counts && whole).then_some(Head { variable, from, to, inclusive, close })
+    }
+
+    /// `for (k = 3; k >= 0; k--)` and `for (k = 0; k < 6; k += 2)`, between numbers, as a loop over the passes.
+    fn counted_otherwise(&self, open: Span) -> Option<Diagnostic> {
+        let (parts, close) = self.arguments_at(self.at)?;
+        let [start, test, step] = parts[..] else { return None };
+        let equals = (start.0..start.1).find(|k| self.symbol_at(*k) == "=")?;
+        let name = self.text_of(self.tokens[equals.checked_sub(1).filter(|k| *k >= start.0)?]);
+        let number = |part| self.source(part).replace(' ', "").parse::<i64>().ok().filter(|n| n.abs() < 1 << 20);
+        let change = self.source(step).replace(' ', "");
+        let by = match change.strip_prefix(name).or_else(|| change.strip_suffix(name))? {
+            "--" => -1,
+            "++" => 1,
+            rest => {
+                let sign = if rest.starts_with("+=") { 1 } else { -1 };
+                let size = rest.strip_prefix("+=").or_else(|| rest.strip_prefix("-="))?;
+                sign * size.parse::<i64>().ok().filter(|n| (1..1 << 20).contains(n))?
+            }
+        };
+        let (first, last) = (number((equals + 1, start.1))?, number((test.0 + 2, test.1))?);
+        let goes_on = self.text_of(self.tokens[test.0]) == name;
+        let span = match (self.symbol_at(test.0 + 1), by > 0) {
+            ("<", true) => last - first,
+            ("<=", true) => last + 1 - first,
+            (">", false) => first - last,
+            (">=", false) => first + 1 - last,
+            _ => return None,
+        };
+        let passes = u64::try_from(span).ok().filter(|n| goes_on && *n > 0)?.div_ceil(by.unsigned_abs());
+        let sign = if by < 0 { '-' } else { '+' };
+        let times = if by.abs() == 1 { String::new() } else { format!("{} * ", by.abs()) };
+        let counter = format!("{name}_pass");
+        let value = match (first, by > 0) {
+            (0, true) => format!("{name} = {times}{counter};"),
+            _ => format!("{name} = {first} {sign} {times}{counter};"),
+        };
+        let range = format!("{counter} in 0..{passes}");
+        let error = self.foreign("loops count up by 1", open, format!("write `for {range} {{ {value} ... }}`"));
+        let error = error.edit(open.to(self.tokens[close].span), range);
+        if self.symbol_at(close + 1) != "{" {
+            return None;
+        }
+        let behind = self.tokens[close + 1].span.end;
+        Some(error.edit(Span { start: behind, end: behind }, format!(" {value}")))
     }
 
     /// Fortran's `do k = a, b ... end do`.

@@ -37,6 +37,40 @@ impl<'a> Parser<'a> {
         None
     }
 
+    /// `k // 2;`, whose second part is a comment: the remedy of a statement that lacks its semicolon at `end` for that.
+    pub(super) fn division_of_python(&self, error: Diagnostic, end: usize) -> Option<Diagnostic> {
+        let rest = &self.text[end..];
+        let divisor = rest.trim_start_matches([' ', '\t']).strip_prefix("//")?.lines().next()?.trim();
+        let divisor = divisor.strip_suffix(';')?.trim();
+        let is_operand = divisor.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '(' || c == '_')
+            && divisor.chars().all(|c| c.is_ascii_alphanumeric() || "_.()[] +-*/".contains(c));
+        let from = end + rest.find("//")?;
+        let behind = from + 2 + self.text[from + 2..].find(';')?;
+        let operator = Span { start: from, end: from + 2 };
+        let error = error.note("`//` begins a comment");
+        let power = divisor.parse::<u64>().ok().filter(|n| n.is_power_of_two()).map(u64::trailing_zeros);
+        match power {
+            // What Python does, for negative numbers too.
+            Some(places) => {
+                let shift = format!(">> {places}");
+                let operand = Span { start: from, end: behind };
+                Some(
+                    error
+                        .help(format!("write `{shift}`, which rounds down as Python's `// {divisor}` does"))
+                        .edit(operand, shift),
+                )
+            }
+            None if is_operand => Some(
+                error
+                    .help(format!(
+                        "write `/ {divisor}`, which divides ints and rounds toward 0, and not down as Python does"
+                    ))
+                    .edit(operator, "/"),
+            ),
+            None => None,
+        }
+    }
+
     /// The source between two tokens, the second one excluded.
     pub(super) fn source(&self, (from, to): (usize, usize)) -> &'a str {
         if from >= to { "" } else { self.tokens[from].span.to(self.tokens[to - 1].span).of(self.text) }
