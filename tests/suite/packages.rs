@@ -56,3 +56,19 @@ fn the_documentation_of_all_crates_has_no_warning() {
     let said = String::from_utf8_lossy(&made.stderr);
     assert!(made.status.success() && !said.contains("warning"), "{said}");
 }
+
+/// Each feature of the library by itself, as a program that depends on it would ask for it.
+#[test]
+#[ignore = "a proof in depth"]
+fn each_feature_compiles_by_itself_without_a_warning() {
+    let target = tempfile::tempdir().expect("a folder for what is compiled");
+    for feature in ["", "kernels", "simulate", "cuda", "mpi", "synth"] {
+        let checked = cargo(&["check", "-p", "pairforge", "--no-default-features", "--offline", "--features", feature])
+            .arg("--target-dir")
+            .arg(target.path())
+            .output()
+            .expect("cargo runs");
+        let said = String::from_utf8_lossy(&checked.stderr);
+        assert!(checked.status.success() && !said.contains("warning"), "{feature}: {said}");
+    }
+}
