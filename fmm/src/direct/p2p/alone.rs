@@ -47,7 +47,8 @@ impl Alone<'_> {
         let mut extent = self.eps.abs();
         reach(self.positions, origin, &mut extent);
         reach(targets, origin, &mut extent);
-        let largest = self.charges.iter().fold(0.0, |most: f64, q| most.max(q.abs()));
+        let mut largest = 0.0;
+        greatest(self.charges, &mut largest);
         let of = |x: f64| if x.is_finite() { exponent(x) } else { 0 };
         let units = Units { origin, length: of(extent), charge: of(largest) };
         let is_soft = self.fill(&units, &mut kept.sources);
@@ -57,14 +58,15 @@ impl Alone<'_> {
         let eps = (self.eps * factor) as f32;
         let squares = Squares { eps: if is_soft { eps * eps } else { 0.0 }, least: LEAST_SQUARE };
         let (sources, targets) = (&kept.sources, &kept.targets[..]);
+        let powers = [units.charge - units.length, units.charge - 2 * units.length].map(Power::of);
         // Some of them at a time, so that their sums stay in the cache.
         let pieces = |(targets, out): (&[[f32; 3]], &mut [Force])| {
             let mut sums = [Sums::default(); 64];
             let sums = &mut sums[..targets.len()];
             leaf_sums(Isa::best(), sources, &[&sources.columns[3]], squares, targets, sums);
-            let powers = [units.charge - units.length, units.charge - 2 * units.length];
             for (out, sum) in out.iter_mut().zip(sums) {
-                *out = [0, 1, 2, 3].map(|a| ldexp(sum.force[a] as f64, powers[a.min(1)]));
+                let [potential, x, y, z] = sum.force.map(f64::from);
+                *out = [powers[0].times(potential), powers[1].times(x), powers[1].times(y), powers[1].times(z)];
             }
         };
         if targets.len() * self.positions.len() < SHARED {
@@ -93,6 +95,41 @@ impl Alone<'_> {
     }
 }
 
+/// A power of two.
+#[derive(Clone, Copy)]
+struct Power {
+    exponent: i32,
+    /// Itself, where f64 has it.
+    factor: f64,
+}
+
+impl Power {
+    fn of(exponent: i32) -> Power {
+        Power { exponent, factor: ldexp(1.0, exponent) }
+    }
+
+    fn times(self, x: f64) -> f64 {
+        if self.factor.is_normal() { x * self.factor } else { ldexp(x, self.exponent) }
+    }
+}
+
+fastest! {
+    /// The largest magnitude of some numbers, or what `most` is if that is larger.
+    fn greatest(numbers: &[f64], most: &mut f64) = greatest_in
+}
+
+#[inline(always)]
+fn greatest_in<const FMA: bool>(numbers: &[f64], most: &mut f64) {
+    let mut lanes = [0f64; 16];
+    let (whole, rest) = numbers.as_chunks::<16>();
+    for sixteen in whole {
+        for (lane, x) in lanes.iter_mut().zip(sixteen) {
+            *lane = if x.abs() > *lane { x.abs() } else { *lane };
+        }
+    }
+    *most = lanes.iter().chain(rest).fold(*most, |most, x| if x.abs() > most { x.abs() } else { most });
+}
+
 fastest! {
     /// The largest distance from the origin along an axis, or what `most` is if that is larger.
     fn reach(positions: &[[f64; 3]], origin: [f64; 3], most: &mut f64) = reach_in
@@ -100,19 +137,18 @@ fastest! {
 
 #[inline(always)]
 fn reach_in<const FMA: bool>(positions: &[[f64; 3]], origin: [f64; 3], most: &mut f64) {
-    let mut lanes = [[0f64; 3]; 8];
-    let (whole, rest) = positions.as_chunks::<8>();
-    let mut take = |lane: usize, x: &[f64; 3]| {
-        for a in 0..3 {
-            let far = (x[a] - origin[a]).abs();
-            lanes[lane][a] = if far > lanes[lane][a] { far } else { lanes[lane][a] };
+    /// A multiple of three, so that each lane is of one axis.
+    const WIDTH: usize = 24;
+    let (mut lanes, about): ([f64; WIDTH], [f64; WIDTH]) = ([0.0; WIDTH], std::array::from_fn(|k| origin[k % 3]));
+    let (whole, rest) = positions.as_flattened().as_chunks::<WIDTH>();
+    for numbers in whole {
+        for k in 0..WIDTH {
+            let far = (numbers[k] - about[k]).abs();
+            lanes[k] = if far > lanes[k] { far } else { lanes[k] };
         }
-    };
-    for eight in whole {
-        eight.iter().enumerate().for_each(|(lane, x)| take(lane, x));
     }
-    rest.iter().for_each(|x| take(0, x));
-    *most = lanes.as_flattened().iter().fold(*most, |most, far| most.max(*far));
+    let rest = rest.iter().zip(&about).map(|(x, about)| (x - about).abs());
+    *most = lanes.iter().copied().chain(rest).fold(*most, |most, far| if far > most { far } else { most });
 }
 
 fastest! {
