@@ -87,17 +87,20 @@ public:
         held_.reset(made);
     }
 
-    options &set(const std::string &name, double value)
+    options &set(const std::string &name, double value) &
     {
         detail::check(pairforge_options_set_number(held_.get(), name.c_str(), value));
         return *this;
     }
 
-    options &set(const std::string &name, const std::string &value)
+    options &set(const std::string &name, const std::string &value) &
     {
         detail::check(pairforge_options_set_text(held_.get(), name.c_str(), value.c_str()));
         return *this;
     }
+
+    options set(const std::string &name, double value) && { return std::move(set(name, value)); }
+    options set(const std::string &name, const std::string &value) && { return std::move(set(name, value)); }
 
     const pairforge_options *get() const noexcept { return held_.get(); }
 
@@ -266,11 +269,13 @@ public:
         return kernel(made);
     }
 
-    kernel &set(const std::string &param, double value)
+    kernel &set(const std::string &param, double value) &
     {
         detail::check(pairforge_kernel_set_param(held_.get(), param.c_str(), value));
         return *this;
     }
+
+    kernel set(const std::string &param, double value) && { return std::move(set(param, value)); }
 
     sums run(const records &i, const records &j, const std::string &backend = "emulator") const
     {

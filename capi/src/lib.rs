@@ -4,7 +4,7 @@
 //! [`pairforge_last_error`](status::pairforge_last_error) where it is not `PAIRFORGE_OK`. Things that calls make are handed out as
 //! pointers and freed by a call of their own. Arrays are the caller's, have strides, and are not kept after a call.
 //!
-//! `include/pairforge.h` is made from these files by cbindgen, which a test compares. `include/pairforge.hpp` wraps the calls in C++17 types, and
+//! `include/pairforge.h` is made from these files by cbindgen, in the crate `header`. `include/pairforge.hpp` wraps the calls in C++17 types, and
 //! `fortran/pairforge.f90` declares them for Fortran.
 
 mod arrays;
