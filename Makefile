@@ -1,7 +1,10 @@
 # `make test` sets up and runs every test; `make proofs` the larger cases that it leaves out (docs/testing.md); `make demo`
 # sets up and shows the whole way; `make tools` gets yosys and nextpnr; `make pages` writes what pages say of the source anew
-# (CHECK=1 only compares); `make book` makes a book of docs/.
-.PHONY: all setup tools build test proofs demo lint figures pages book
+# (CHECK=1 only compares); `make book` makes a book of docs/; `make install PREFIX=/usr/local` builds and installs the libraries
+# for C, C++, Fortran and GRAPE.
+.PHONY: all setup tools build test proofs demo lint figures pages book install
+
+PREFIX ?= /usr/local
 
 all: build
 
@@ -39,3 +42,8 @@ pages:
 book:
 	@command -v mdbook >/dev/null || { echo "mdBook makes the book: cargo install mdbook"; exit 1; }
 	mdbook build
+
+install:
+	cargo build --release --locked -p pairforge-grape
+	cargo rustc --release --locked -p pairforge-capi --crate-type cdylib,staticlib
+	DESTDIR='$(DESTDIR)' capi/install.sh target/release '$(PREFIX)'

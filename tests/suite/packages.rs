@@ -23,7 +23,21 @@ fn every_crate_can_be_packaged_without_a_warning() {
 /// `include_str!` and `include_bytes!` of a crate stay in its folder.
 #[test]
 fn no_crate_reads_a_file_outside_of_its_package() {
-    for folder in ["hdl", "pg2", "sim", "flow", "fmm", "pipelines", "gpu", "ranks", "pairforge", "terminal", "lsp"] {
+    for folder in [
+        "hdl",
+        "pg2",
+        "sim",
+        "flow",
+        "fmm",
+        "pipelines",
+        "gpu",
+        "ranks",
+        "pairforge",
+        "terminal",
+        "lsp",
+        "grape",
+        "capi",
+    ] {
         let root = crate::book::root().join(folder);
         let mut folders = vec![root.join("src")];
         while let Some(at) = folders.pop() {
