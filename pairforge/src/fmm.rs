@@ -47,7 +47,7 @@ pub mod whole;
 
 pub use fmm::data::particles::Field;
 pub use fmm::data::periodic::Periodic;
-pub use fmm::data::problem::{Geometry, Sources};
+pub use fmm::data::problem::{Geometry, Points, Sources};
 pub use fmm::direct::error::Errors;
 pub use fmm::expansion::basis::Basis;
 pub use fmm::octree::stats::Stats;
@@ -58,6 +58,7 @@ pub use options::{M2l, Translations};
 
 use crate::Error;
 use crate::turn::{Turn, locked};
+use fmm::data::problem::Positions;
 use fmm::octree::{self, FmmOptions};
 use fmm::parallel::on_a_thread;
 #[cfg(not(feature = "kernels"))]
@@ -114,9 +115,9 @@ pub struct Solved {
     pub plan: Option<octree::Plan>,
 }
 
-/// An FMM for sources and targets at fixed positions, which are the caller's: columns of x, y and z.
+/// An FMM for sources and targets at fixed positions, which are the caller's or its own: columns of x, y and z.
 pub struct Plan<'a> {
-    geometry: Geometry<'a>,
+    positions: Positions<'a>,
     fmm: Fmm,
     /// Made by the first run, where the CPU has a plan.
     kept: Mutex<Option<Arc<octree::Plan>>>,
@@ -142,7 +143,16 @@ impl Fmm {
 
     /// A plan for particles that are sources and targets, `[&x, &y, &z]`, or for a [`Geometry`] with targets of its own.
     pub fn plan<'a>(&self, positions: impl Into<Geometry<'a>>) -> Plan<'a> {
-        Plan { geometry: positions.into(), fmm: self.clone(), kept: Mutex::new(None) }
+        self.plan_at(Positions::Borrowed(positions.into()))
+    }
+
+    /// The same for positions that the plan keeps.
+    pub fn plan_owned(&self, points: Points) -> Plan<'static> {
+        self.plan_at(Positions::Owned(points))
+    }
+
+    fn plan_at<'a>(&self, positions: Positions<'a>) -> Plan<'a> {
+        Plan { positions, fmm: self.clone(), kept: Mutex::new(None) }
     }
 }
 
@@ -150,6 +160,11 @@ impl<'a> Plan<'a> {
     /// For particles that are sources and targets, `[&x, &y, &z]`, or for a [`Geometry`] with targets of its own.
     pub fn new(positions: impl Into<Geometry<'a>>, options: &Options) -> Result<Plan<'a>, Error> {
         Ok(Fmm::new(options)?.plan(positions))
+    }
+
+    /// Takes other positions, as many or not, and keeps what earlier runs have found for a [tolerance](Options::tolerance).
+    pub fn update(&mut self, points: Points) {
+        *self = self.fmm.plan_at(Positions::Owned(points));
     }
 
     /// Potential and gradient at every target for charges of the sources, in their order.
@@ -194,7 +209,7 @@ impl<'a> Plan<'a> {
         sets: &[Sources],
         progress: &mut dyn FnMut(&'static str, usize, usize),
     ) -> Result<Solutions, Error> {
-        let problem = Problem { geometry: self.geometry, sets: sets.to_vec() };
+        let problem = Problem { geometry: self.positions.geometry(), sets: sets.to_vec() };
         let fmm = &*self.fmm.0;
         if let Some(plan) = self.known()? {
             return match fmm.native {
@@ -221,8 +236,8 @@ impl<'a> Plan<'a> {
         let fmm = &*self.fmm.0;
         let Some(options) = locked(&fmm.found).clone() else { return Ok(None) };
         let plan = match &fmm.native {
-            Some(native) => native.plan(self.geometry, &options)?,
-            None => fmm.solver.take()?.plan(self.geometry, &options)?,
+            Some(native) => native.plan(self.positions.geometry(), &options)?,
+            None => fmm.solver.take()?.plan(self.positions.geometry(), &options)?,
         };
         Ok(Some(locked(&self.kept).get_or_insert_with(|| Arc::new(plan)).clone()))
     }

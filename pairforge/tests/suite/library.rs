@@ -4,9 +4,9 @@ mod two_dimensions;
 
 use pairforge::Error;
 use pairforge::fmm::ranks::{Job, Part, slice};
-use pairforge::fmm::{Cancel, Options, Plan, Problem, Sources};
+use pairforge::fmm::{Cancel, Fmm, Options, Plan, Points, Problem, Sources};
 use pairforge::kernel::{self, Backend, Engine, Records};
-use pairforge::random;
+use pairforge::random::{self, Particles};
 use pairforge::ranks::threads;
 use rayon::prelude::*;
 
@@ -45,7 +45,7 @@ fn first_runs_may_begin_at_the_same_time() {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| plan.run(&p.q).unwrap())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        let fmm = pairforge::fmm::Fmm::new(&options).unwrap();
+        let fmm = Fmm::new(&options).unwrap();
         let looped: Vec<_> = (0..6).into_par_iter().map(|_| fmm.plan(p.columns()).run(&p.q).unwrap()).collect();
         assert!(fields.iter().chain(&looped).all(|field| *field == fields[0]));
     }
@@ -76,6 +76,20 @@ fn a_plan_with_a_tolerance_keeps_it_and_its_order() {
     let mut outputs = pairforge::fmm::Outputs { potential: phi, gradient: [x, y, z], hessian: None };
     plan.run_into(&double, &mut outputs).unwrap();
     assert!(out[0].iter().zip(&found.fields[0].potential).all(|(a, b)| *a == 2.0 * b));
+}
+
+/// A plan that owns its points gives the bits of one that borrows them, also after they have moved, as many or not.
+#[test]
+fn a_plan_can_own_its_points_and_take_others() {
+    let (p, moved) = (random::uniform(3000, 7), random::uniform(2000, 8));
+    let fmm = Fmm::new(&Options::default().tolerance(1e-4)).unwrap();
+    let owned = |p: &Particles| Points { sources: p.columns().map(<[f64]>::to_vec), targets: None };
+    let mut plan: Plan<'static> = fmm.plan_owned(owned(&p));
+    assert_eq!(plan.run(&p.q).unwrap(), fmm.plan(p.columns()).run(&p.q).unwrap());
+    plan.update(owned(&moved));
+    assert_eq!(plan.run(&moved.q).unwrap(), fmm.plan(moved.columns()).run(&moved.q).unwrap());
+    let at = Points { targets: Some([vec![0.5], vec![0.25], vec![2.0]]), ..owned(&p) };
+    assert_eq!(fmm.plan_owned(at.clone()).run(&p.q).unwrap(), fmm.plan(at.geometry()).run(&p.q).unwrap());
 }
 
 #[test]
