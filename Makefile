@@ -35,7 +35,7 @@ lint:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 pages:
-	BLESS=$(if $(CHECK),0,1) cargo test --locked -p pairforge-cli --bin pairforge reference
+	BLESS=$(if $(CHECK),0,1) cargo test --locked -p pairforge-cli --lib reference
 	BLESS=$(if $(CHECK),0,1) cargo test --locked -p pairforge-cli --test suite -- book:: tutorial::
 	BLESS=$(if $(CHECK),0,1) cargo test --locked -p pairforge-pg2 --test suite -- the_language_reference the_fuzzer_knows each_page_is_in
 

@@ -167,6 +167,16 @@ impl<'a> Plan<'a> {
         *self = self.fmm.plan_at(Positions::Owned(points));
     }
 
+    /// The solver, which makes plans for other points.
+    pub fn fmm(&self) -> &Fmm {
+        &self.fmm
+    }
+
+    /// A plan with other options for the same points.
+    pub fn with_options(&self, options: &Options) -> Result<Plan<'a>, Error> {
+        Ok(Fmm::new(options)?.plan_at(self.positions.clone()))
+    }
+
     /// Potential and gradient at every target for charges of the sources, in their order.
     ///
     /// With a [tolerance](Options::tolerance) the first run finds order, precision and leaf size for its charges; later ones keep these.
@@ -177,25 +187,24 @@ impl<'a> Plan<'a> {
 
     /// The same into columns of the caller's. Runs on the CPU write there directly, from the second one on.
     pub fn run_into(&self, charges: &[f64], out: &mut Outputs) -> Result<(), Error> {
+        let out = std::slice::from_mut(out);
+        on_a_thread(|| self.run_all_into(&[charges.into()], out, &mut |_, _, _| {}).map(drop))
+    }
+
+    /// The fields of several sets into columns of the caller's, which ask for the Hessian where the options do; the report of the run. For
+    /// `progress` see [`Plan::run_with`].
+    pub fn run_all_into(
+        &self,
+        sets: &[Sources],
+        out: &mut [Outputs],
+        progress: &mut dyn FnMut(&'static str, usize, usize),
+    ) -> Result<Stats, Error> {
         if let Some(plan) = self.known()?.filter(|_| self.fmm.0.native.is_some()) {
-            let out = std::slice::from_mut(out);
-            return on_a_thread(|| Ok(plan.run(&[charges.into()], &mut [], out, &mut |_, _, _| {}).map(drop)?));
+            return Ok(plan.run(sets, &mut [], out, progress)?);
         }
-        let field = self.run(charges)?;
-        let n = field.potential.len();
-        let rooms = [&out.potential[..], &*out.gradient[0], &*out.gradient[1], &*out.gradient[2]];
-        if let Some(room) = rooms.iter().map(|column| column.len()).find(|room| *room != n) {
-            return Err(Error::Input(format!("there is room for {room} results of {n} particles")));
-        }
-        out.potential.copy_from_slice(&field.potential);
-        let zeros = [(); 3].map(|()| Vec::new());
-        for (column, gradient) in out.gradient.iter_mut().zip(field.gradient.as_ref().unwrap_or(&zeros)) {
-            if gradient.is_empty() { column.fill(0.0) } else { column.copy_from_slice(gradient) }
-        }
-        if let Some((out, hessian)) = out.hessian.as_mut().zip(field.hessian.as_ref()) {
-            out.iter_mut().zip(hessian).for_each(|(out, of)| out.copy_from_slice(of));
-        }
-        Ok(())
+        let Solutions { fields, stats } = self.run_with(sets, progress)?;
+        fields.iter().zip(out).try_for_each(|(field, out)| write(field, out))?;
+        Ok(stats)
     }
 
     /// The fields of several sets of charges or dipole moments, with the report of the run.
@@ -241,4 +250,22 @@ impl<'a> Plan<'a> {
         };
         Ok(Some(locked(&self.kept).get_or_insert_with(|| Arc::new(plan)).clone()))
     }
+}
+
+/// Copies a field into columns of the caller's.
+fn write(field: &Field, out: &mut Outputs) -> Result<(), Error> {
+    let n = field.potential.len();
+    let rooms = [&out.potential[..], &*out.gradient[0], &*out.gradient[1], &*out.gradient[2]];
+    if let Some(room) = rooms.iter().map(|column| column.len()).find(|room| *room != n) {
+        return Err(Error::Input(format!("there is room for {room} results of {n} particles")));
+    }
+    out.potential.copy_from_slice(&field.potential);
+    let zeros = [(); 3].map(|()| Vec::new());
+    for (column, gradient) in out.gradient.iter_mut().zip(field.gradient.as_ref().unwrap_or(&zeros)) {
+        if gradient.is_empty() { column.fill(0.0) } else { column.copy_from_slice(gradient) }
+    }
+    if let Some((out, hessian)) = out.hessian.as_mut().zip(field.hessian.as_ref()) {
+        out.iter_mut().zip(hessian).for_each(|(out, of)| out.copy_from_slice(of));
+    }
+    Ok(())
 }

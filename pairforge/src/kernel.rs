@@ -28,12 +28,12 @@ mod session;
 pub use design::{BuildError, Design, Engine};
 pub use hdl::Flags;
 pub use pg2::diag::{Diagnostic, Severity};
+pub use pg2::syntax::sources::Sources;
 pub use records::{Records, RunError, Sums};
 pub use session::Session;
 
 use crate::backends::{self, BackendOptions};
 use pg2::graph::Graph;
-use pg2::syntax::sources::Sources;
 use std::fmt;
 use std::str::FromStr;
 
@@ -120,10 +120,14 @@ pub fn compile(text: &str) -> Result<Kernel, CompileError> {
 
 /// The same with a name, which the Verilog modules take; characters that no identifier has become `_`.
 pub fn compile_named(name: &str, text: &str) -> Result<Kernel, CompileError> {
-    let sources = Sources::alone(name, text);
+    compile_sources(name, Sources::alone(name, text))
+}
+
+/// The same with the files that it includes.
+pub fn compile_sources(name: &str, sources: Sources) -> Result<Kernel, CompileError> {
     match pg2::compile_sources(name, &sources) {
         Ok(compiled) => Ok(Kernel { graph: compiled.graph, sources, warnings: compiled.warnings, params: Vec::new() }),
-        Err(diagnostics) => Err(CompileError { diagnostics, text: text.to_string() }),
+        Err(diagnostics) => Err(CompileError { diagnostics, text: sources.text().to_string() }),
     }
 }
 
@@ -152,6 +156,11 @@ impl Kernel {
     /// The compiler's warnings.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
+    }
+
+    /// Its text and the files that it includes.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
     }
 
     /// The graph of typed operators between pins and outputs.

@@ -20,6 +20,7 @@
 mod options;
 mod solver;
 
+pub use fmm::octree::Cancel;
 pub use fmm::plane::error::Errors;
 pub use fmm::plane::stats::Stats;
 pub use fmm::plane::{Field, Geometry, Kernel, Solution, Strengths};
@@ -87,6 +88,16 @@ impl<'a> Plan<'a> {
     /// Takes other positions, as many or not.
     pub fn update(&mut self, points: Points) {
         *self = self.fmm.plan_at(Positions::Owned(points));
+    }
+
+    /// The solver, which makes plans for other points.
+    pub fn fmm(&self) -> &Fmm {
+        &self.fmm
+    }
+
+    /// A plan with other options for the same points.
+    pub fn with_options(&self, options: &Options) -> Result<Plan<'a>, Error> {
+        Ok(Fmm::new(options)?.plan_at(self.positions.clone()))
     }
 
     /// The field at every target for strengths of the sources, in their order.

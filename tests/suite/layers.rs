@@ -37,6 +37,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("src", &["manifest", "cmd"]),
+    ("python/src", &["errors", "arrays", "work", "kernel", "options", "fmm", "plane", "direct"]),
 ];
 
 #[test]

@@ -152,6 +152,12 @@ fn a_kernel_gives_the_same_bits_on_every_exact_backend_and_is_built() {
     let sums = kernel.run(&i, &j, Backend::Emulator).unwrap();
     assert_eq!(sums.names(), ["phi", "acc[0]", "acc[1]", "acc[2]"]);
     assert_eq!(sums.pairs, 400);
+    // Bit patterns of the same numbers.
+    let formats = |name: &str| kernel.graph().pins.iter().find(|pin| pin.name == name).unwrap().format;
+    let bits: Vec<u64> = m.iter().map(|m| pipelines::encode::encode(formats("mj"), *m).0).collect();
+    let raw = Records::new().vectors("xj", &x).patterns("mj", &bits);
+    let same = kernel.run(&i, &raw, Backend::Emulator).unwrap();
+    assert!(sums.names().iter().all(|name| same.patterns(name) == sums.patterns(name)));
     let real = kernel.run(&i, &j, Backend::Cpu).unwrap();
     for name in sums.names() {
         for (a, b) in sums.column(name).iter().zip(real.column(name)) {
@@ -187,8 +193,11 @@ fn records_that_do_not_fit_are_refused_by_name() {
     assert!(refused(&kernel, i.clone(), j.clone().column("mj", &m)).contains("twice"));
     let far = [[0.0; 3], [1.5; 3]];
     let text = refused(&kernel, Records::new().vectors("xi", &far), j);
-    assert!(text.contains("`xi[0]` is 1.5"), "{text}");
-    assert!(refused(&kernel, i, Records::new().vectors("xj", &x).column("mj", &m[..1])).contains("`mj` has 1"));
+    assert!(text.contains("`xi[0]` at 1, counted from 0, is 1.5"), "{text}");
+    let of_one = Records::new().vectors("xj", &x).column("mj", &m[..1]);
+    assert!(refused(&kernel, i.clone(), of_one).contains("`mj` has 1"));
+    let wide = Records::new().vectors("xj", &x).patterns("mj", &[0, 1 << 40]);
+    assert!(refused(&kernel, i, wide).contains("`mj` at 1, counted from 0, is 0x10000000000"));
 }
 
 #[test]

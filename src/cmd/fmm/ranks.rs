@@ -14,8 +14,8 @@ use ranks::{RankError, threads};
 use std::ops::Range;
 use std::path::PathBuf;
 use terminal::failure::Failure;
-use terminal::output;
 use terminal::progress::Stages;
+use terminal::{output, program};
 
 /// How ranks are connected.
 pub enum World {
@@ -52,7 +52,7 @@ pub enum ErrorReporter {
 /// The process that reports a mistake in the options, with which no command can begin. Ranks that can begin ask each other the same first.
 pub fn error_reporter() -> ErrorReporter {
     let is_one_of_many =
-        std::env::args_os().nth(1).is_some_and(|word| word == "fmm") && mpi::launched().is_some_and(|count| count != 1);
+        program::words().nth(1).is_some_and(|word| word == "fmm") && mpi::launched().is_some_and(|count| count != 1);
     let Some(mpi) = is_one_of_many.then(Mpi::begin).and_then(Result::ok) else { return ErrorReporter::Own };
     match same_options(&mpi) {
         _ if mpi.rank() > 0 => ErrorReporter::Other,
@@ -251,7 +251,7 @@ fn first_alone(comm: &dyn Comm, work: impl FnOnce() -> Result<(), Failure>) -> R
 
 /// Whether all ranks were started with one command line.
 fn same_options(comm: &dyn Comm) -> Result<(), Failure> {
-    let own: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let own: Vec<String> = program::words().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let all = comm.all_gather(own.join("\n").into_bytes()).map_err(failure_of)?;
     match all.iter().position(|other| *other != all[0]) {
         Some(rank) => Err(Failure::Usage(format!(
