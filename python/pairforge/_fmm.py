@@ -20,6 +20,12 @@ NATIVE = ("cpu", "cuda")
 
 TOLERANCE = 1e-6
 
+#: Pairs up to which `fmm` sums all directly: that takes less time than to find an order for a tolerance, and is as exact as float64.
+FEW = 2**21
+
+#: Tolerances that such sums keep whatever the charges are.
+LEAST = 1e-12
+
 
 class Result:
     """Potential and derivatives at the targets, in their order.
@@ -111,6 +117,7 @@ class Plan:
         gpus: int | None = None,
         at_sources: bool = False,
         layout: str | None = None,
+        _once: bool = False,
     ) -> None:
         if tol is None and order is None and backend in NATIVE and not near_only:
             tol = TOLERANCE
@@ -142,7 +149,14 @@ class Plan:
             "periodic": periodic_box(periodic),
             "eps": eps,
         }
-        self._plan = _pairforge.Plan(*self._points(x, targets), options)
+        sources, places = self._points(x, targets)
+        own_choice = (order, theta, leaf, expansion, precision, kernel, options["periodic"])
+        is_free = backend == "cpu" and not near_only and all(chosen is None for chosen in own_choice)
+        pairs = len(sources) * len(sources if places is None else places)
+        if _once and is_free and pairs <= FEW and isinstance(tol, (int, float)) and LEAST <= tol < 1:
+            # The only cell is a leaf.
+            options.update(tol=None, order=1, leaf=FEW)
+        self._plan = _pairforge.Plan(sources, places, options)
 
     def _points(self, x: Any, targets: Any) -> tuple[Floats, Floats | None]:
         sources = _arrays.rows("x", x, 3, self._layout)
@@ -246,7 +260,7 @@ def fmm(
     The tolerance is that of the gradient in the L2 norm; without one, and without an `order`, it is 1e-6. Further options are those
     of `Plan`, which also says what the arguments are.
     """
-    plan = Plan(x, tol, targets, gradient, hessian, periodic, eps, backend, kernel, **options)
+    plan = Plan(x, tol, targets, gradient, hessian, periodic, eps, backend, kernel, _once=True, **options)
     return plan.run(q, dipoles, out=out, progress=progress)
 
 

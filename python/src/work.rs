@@ -110,11 +110,11 @@ pub fn run<R: Send>(
     py.detach(|| {
         pool.in_place_scope(|scope| {
             scope.spawn(|_| {
-                let report = &mut |stage, done, of| {
+                let report = &mut |stage: &'static str, done, of| {
                     if cancel.is_cancelled() {
                         std::panic::resume_unwind(Box::new(Stopped));
                     }
-                    if wants_steps && stage != "" {
+                    if wants_steps && !stage.is_empty() {
                         shared.lock().1.push((stage, done, of));
                         shared.changed.notify_one();
                     }

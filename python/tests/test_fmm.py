@@ -152,6 +152,13 @@ class Plans(unittest.TestCase):
         plan.update(moved)
         self.assertLessEqual(error(plan.run(charges).gradient, sums(moved, charges)[1]), 2e-6)
 
+    def test_few_pairs_are_summed_directly_and_many_are_not(self):
+        for n, bound in ((1000, 1e-14), (4000, 1e-3)):
+            x, q = particles(n)
+            found, right = fmm(x, q, 1e-3), pairforge.direct(x, q)
+            self.assertLessEqual(error(found.gradient, right.gradient), bound)
+            self.assertEqual(found.stats["pairs"]["m2l"] == 0, n == 1000)
+
     def test_targets_and_sources_in_one_run(self):
         x, q = particles(400)
         at = np.random.default_rng(5).random((50, 3)) * 2
