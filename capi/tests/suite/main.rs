@@ -11,17 +11,17 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder of the built libraries: that of this test's.
+/// The folder of the libraries that were built for these tests: that of the tests.
 fn built() -> PathBuf {
     let program = std::env::current_exe().expect("a test has a file");
-    program.ancestors().nth(2).expect("a test lies in `deps` of a profile").to_path_buf()
+    program.parent().expect("it lies in a folder").to_path_buf()
 }
 
 /// Where the library is installed for these tests, beside what was built.
 fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
-        let prefix = built().join("capi-installed");
+        let prefix = built().join("../capi-installed");
         let mut command = Command::new(root().join("install.sh"));
         let (is_good, said) = testkit::run(command.arg(built()).arg(&prefix)).expect("the script is there");
         assert!(is_good, "{said}");
@@ -112,7 +112,7 @@ fn the_header_is_made_from_the_sources() {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["run", "--quiet", "--locked", "--manifest-path"]).arg(root().join("header/Cargo.toml"));
-    command.arg("--target-dir").arg(built().join("../header"));
+    command.arg("--target-dir").arg(built().join("../../header"));
     let made = command.output().expect("cargo runs");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     testkit::golden::check(&root().join("include/pairforge.h"), &String::from_utf8_lossy(&made.stdout));
