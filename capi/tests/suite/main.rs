@@ -11,17 +11,17 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder of the built libraries: that of this test's.
+/// The folder of the libraries that were built for these tests: that of the tests.
 fn built() -> PathBuf {
     let program = std::env::current_exe().expect("a test has a file");
-    program.ancestors().nth(2).expect("a test lies in `deps` of a profile").to_path_buf()
+    program.parent().expect("it lies in a folder").to_path_buf()
 }
 
 /// Where the library is installed for these tests, beside what was built.
 fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
-        let prefix = built().join("capi-installed");
+        let prefix = built().join("../capi-installed");
         let mut command = Command::new(root().join("install.sh"));
         let (is_good, said) = testkit::run(command.arg(built()).arg(&prefix)).expect("the script is there");
         assert!(is_good, "{said}");
@@ -64,46 +64,34 @@ fn check(source: &str) {
     program.finish(command).expect(0);
 }
 
-/// A call: its name, and how many arguments it has.
-type Call = (String, usize);
-
-/// The calls of a text: behind each `mark` a name and its arguments in parentheses.
-fn calls(text: &str, mark: &str) -> Vec<Call> {
-    let one = |part: &str| {
-        let (name, rest) = part.split_once('(').expect("a call has arguments");
-        let arguments = rest.split_once(')').expect("they end").0;
-        let is_argument = |a: &&str| !["", "void"].contains(&a.trim());
-        (name.trim().to_string(), arguments.split(',').filter(is_argument).count())
-    };
-    let mut all: Vec<Call> = text.split(mark).skip(1).map(one).collect();
-    all.sort();
-    all
+/// A call of a text that begins with its name: the name, and how many arguments it has.
+fn call(text: &str) -> (String, usize) {
+    let (name, rest) = text.split_once('(').expect("a call has arguments");
+    let arguments = rest.split_once(')').expect("they end").0;
+    let is_argument = |a: &&str| !["", "void"].contains(&a.trim());
+    (name.trim().to_string(), arguments.split(',').filter(is_argument).count())
 }
 
 #[test]
 fn the_header_has_every_call_of_the_sources() {
     let read = |file: PathBuf| std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let sources = std::fs::read_dir(root().join("src")).expect("a folder").map(|e| e.expect("an entry").path());
-    let text: String = sources.map(read).collect();
-    let declared: String = read(root().join("include/pairforge.h"))
-        .lines()
-        .filter(|l| !l.starts_with("//"))
-        .map(|l| l.to_string() + "\n")
-        .collect();
-    // A name stands behind its type, which ends with a space or a star.
-    let marked = declared.replace(" pairforge_", " @pairforge_").replace("*pairforge_", "*@pairforge_");
-    let is_call = |c: &Call| c.0.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let starts: String = marked
-        .split('@')
-        .filter(|part| part.split_once('(').is_some_and(|(name, _)| is_call(&(name.into(), 0))))
-        .map(|part| format!("@{part}"))
-        .collect();
-    let (wanted, found) = (calls(&text, "extern \"C\" fn "), calls(&starts, "@"));
+    let sources: String = sources.map(read).collect();
+    let mut wanted: Vec<_> = sources.split("extern \"C\" fn ").skip(1).map(call).collect();
+    let header = read(root().join("include/pairforge.h"));
+    let lines: Vec<&str> = header.lines().filter(|line| !line.starts_with("//")).collect();
+    // A declaration has its type before its name.
+    let declared = |text: &&str| text.contains("pairforge_") && text.contains('(');
+    let name =
+        |text: &str| text.split_once('(').map_or(0, |(head, _)| head.rfind([' ', '*', '\n']).map_or(0, |k| k + 1));
+    let text = lines.join("\n");
+    let behind = text.split_once("extern \"C\" {").expect("the calls").1;
+    let mut found: Vec<_> = behind.split(';').filter(declared).map(|text| call(&text[name(text)..])).collect();
+    wanted.sort();
+    found.sort();
+    let remedy = "`cargo run --manifest-path capi/header/Cargo.toml > capi/include/pairforge.h` writes the header anew";
     assert!(wanted.len() > 20);
-    assert_eq!(
-        found, wanted,
-        "`cargo run --manifest-path capi/header/Cargo.toml > capi/include/pairforge.h` writes the header anew"
-    );
+    assert_eq!(found, wanted, "{remedy}");
 }
 
 #[test]
@@ -112,7 +100,7 @@ fn the_header_is_made_from_the_sources() {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["run", "--quiet", "--locked", "--manifest-path"]).arg(root().join("header/Cargo.toml"));
-    command.arg("--target-dir").arg(built().join("../header"));
+    command.arg("--target-dir").arg(built().join("../../header"));
     let made = command.output().expect("cargo runs");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     testkit::golden::check(&root().join("include/pairforge.h"), &String::from_utf8_lossy(&made.stdout));

@@ -9,20 +9,20 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder of the built library: that of this test's.
+/// The folder of the libraries that were built for these tests: that of the tests.
 fn built() -> PathBuf {
     let program = std::env::current_exe().expect("a test has a file");
-    program.ancestors().nth(2).expect("a test lies in `deps` of a profile").to_path_buf()
+    program.parent().expect("it lies in a folder").to_path_buf()
 }
 
 /// A program of this repository, compiled and linked; none where its compiler is not found.
-fn compiled(source: &str, defines: &[&str]) -> Option<Place> {
+fn compiled(source: &str) -> Option<Place> {
     let source = root().join(source);
     let compiler = if source.extension().is_some_and(|e| e == "f90") { "gfortran" } else { "gcc" };
     let program = Place::of("./program");
     let library = built();
     let mut command = Command::new(compiler);
-    command.args(["-O1", "-Wall", "-o"]).arg(program.path("program")).args(defines).arg(source).arg("-I");
+    command.args(["-O1", "-Wall", "-o"]).arg(program.path("program")).arg(source).arg("-I");
     command.arg(root().join("include")).arg("-L").arg(&library).args(["-lpairforge_grape", "-lm", "-lpthread"]);
     command.arg(format!("-Wl,-rpath,{}", library.display())).current_dir(program.path("."));
     let (is_good, said) = testkit::run(&mut command)?;
@@ -32,12 +32,14 @@ fn compiled(source: &str, defines: &[&str]) -> Option<Place> {
 
 fn run(program: &Place, backend: &str) -> Ended {
     let mut command = Command::new(program.path("program"));
+    // Of an example with steps on the emulator, a few.
+    command.args((backend != "cpu").then_some("4"));
     command.env("PAIRFORGE_GRAPE_BACKEND", backend).current_dir(program.path("."));
     program.finish_within(command, 600)
 }
 
 fn check(source: &str, backends: &[&str]) {
-    let Some(program) = compiled(source, &[]) else { return };
+    let Some(program) = compiled(source) else { return };
     backends.iter().for_each(|backend| drop(run(&program, backend).expect(0)));
 }
 
@@ -77,7 +79,7 @@ fn the_simulated_verilog_runs_the_same_programs() {
 
 #[test]
 fn an_unknown_backend_ends_the_program_with_a_sentence() {
-    let Some(program) = compiled("tests/programs/calls5.f90", &[]) else { return };
+    let Some(program) = compiled("tests/programs/calls5.f90") else { return };
     let ended = run(&program, "grape").expect(1);
     assert!(ended.err.contains("PAIRFORGE_GRAPE_BACKEND") && ended.err.contains("emulator"), "{}", ended.err);
 }
