@@ -37,8 +37,8 @@ impl Column<'_> {
     fn at(&self, k: usize, format: Format, held: Format) -> Result<u64, String> {
         let x = match self {
             Column::Numbers { all, first, step } => all[k * step + first],
-            Column::Patterns(bits) if held == format => return check_raw(format, bits[k]),
-            Column::Patterns(bits) => format.to_f64(check_raw(format, bits[k])?),
+            Column::Patterns(bits) if held == format => return pattern(format, bits[k]),
+            Column::Patterns(bits) => format.to_f64(pattern(format, bits[k])?),
         };
         let (own, fits) = encode(format, x);
         if !fits {
@@ -47,6 +47,11 @@ impl Column<'_> {
         }
         Ok(if held == format { own } else { encode(held, x).0 })
     }
+}
+
+/// A bit pattern as the format has it.
+fn pattern(format: Format, bits: u64) -> Result<u64, String> {
+    check_raw(format, bits).map_err(|why| format!("no pattern of it: {why}"))
 }
 
 /// Why a kernel could not be run.

@@ -197,7 +197,7 @@ fn records_that_do_not_fit_are_refused_by_name() {
     let of_one = Records::new().vectors("xj", &x).column("mj", &m[..1]);
     assert!(refused(&kernel, i.clone(), of_one).contains("`mj` has 1"));
     let wide = Records::new().vectors("xj", &x).patterns("mj", &[0, 1 << 40]);
-    assert!(refused(&kernel, i, wide).contains("`mj` at 1, counted from 0, is 0x10000000000"));
+    assert!(refused(&kernel, i, wide).contains("`mj` at 1, counted from 0, is no pattern of it: 0x10000000000"));
 }
 
 #[test]
