@@ -130,7 +130,13 @@ fn valgrind_finds_no_leak_in_the_example_in_c() {
     }
     let Some(program) = compiled("examples/fields.c") else { return };
     let mut command = Command::new("valgrind");
-    command.args(["--quiet", "--leak-check=full", "--errors-for-leak-kinds=definite", "--error-exitcode=99"]);
+    command.args([
+        "--quiet",
+        "--leak-check=full",
+        "--show-leak-kinds=definite",
+        "--errors-for-leak-kinds=definite",
+        "--error-exitcode=99",
+    ]);
     command.arg(program.path("program")).env("RAYON_NUM_THREADS", "1");
     program.finish_within(command, 600).expect(0);
 }
