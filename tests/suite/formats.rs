@@ -61,7 +61,7 @@ fn particles_give_the_same_bits_in_every_format() {
             }
         }
     }
-    let mut through = p.command("fmm --particles -:/packed -o -");
+    let mut through = p.command("fmm --particles=-:/packed -o -");
     through.stdin(fs::File::open(p.path("arrays.h5")).expect("a file"));
     assert_eq!(p.finish(through).expect(0).out, p.run("fmm --particles p.csv -o -").expect(0).out);
     for (words, code, said) in [
@@ -131,8 +131,7 @@ fn vtk_files_hold_the_points_and_the_results_at_them() {
         let gradient: Vec<f64> = wanted.iter().flat_map(|r| r[1..].to_vec()).collect();
         assert_eq!(behind(&bytes, "VECTORS gradient double\n", 18), gradient);
         // The same numbers in the other order of bytes, behind their sizes.
-        let xml = p.run(&format!("{words} -o f.vtu")).expect(0);
-        assert!(xml.err.is_empty(), "{}", xml.err);
+        p.run(&format!("{words} -o f.vtu")).expect(0);
         let xml = p.bytes("f.vtu");
         let little: Vec<u8> = gradient.iter().flat_map(|x| x.to_le_bytes()).collect();
         let block = [&(little.len() as u64).to_le_bytes()[..], &little, b"\n</AppendedData>\n</VTKFile>\n"].concat();
@@ -145,7 +144,6 @@ fn vtk_files_hold_the_points_and_the_results_at_them() {
         assert_eq!(behind(&p.bytes(file), "POINTS 6 double\n", 18), flat);
     }
     assert_eq!(behind(&p.bytes("s.vtk"), "SCALARS q double 1\nLOOKUP_TABLE default\n", 6), ROWS.map(|r| r[3]));
-    p.run("fmm --particles p.csv --targets bar.csv").expect(1);
     p.write("t.csv", "x,y,z\n5,5,5\n");
     p.run("fmm --particles p.csv --targets t.csv --at-sources own.vtk -o t.vtk").expect(0);
     assert_eq!(behind(&p.bytes("t.vtk"), "POINTS 1 double\n", 3), [5.0; 3]);
