@@ -164,7 +164,7 @@ fn write(args: &Args, job: &Job, problem: &Problem, mut solved: Solved) -> Resul
     let mut shown = Stages::new(None);
     job.complete(problem, &mut solved, &mut |stage, done, total| shown.at(stage, done, total))?;
     drop(shown);
-    files::write_with(args, &solved.fields, &solved.stats, Some(&solved.report))
+    files::write_with(args, &problem.geometry, &solved.fields, &solved.stats, Some(&solved.report))
 }
 
 pub(in crate::cmd) fn failure_of(e: RankError) -> Failure {
@@ -214,7 +214,8 @@ fn on_mpi(args: &Args, chosen: Chosen, mpi: &Mpi) -> Result<(), Failure> {
     let files::Part { input, counts, read } = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
     same_input(mpi, counts, &read)?;
     // What is right at some targets are sums over all particles.
-    let is_whole = mpi.rank() == 0 && (args.check.is_some() || args.tol.is_some() || args.budget);
+    let needs_points = [&args.output, &args.at_sources].into_iter().flatten().any(|path| files::is_vtk(path));
+    let is_whole = mpi.rank() == 0 && (args.check.is_some() || args.tol.is_some() || args.budget || needs_points);
     let read = || is_whole.then(|| files::input(args)).transpose();
     let mut whole = agreed(mpi, if args.tol.is_some() { read() } else { Ok(None) })?;
     let found = {
