@@ -1,7 +1,10 @@
 # `make test` sets up and runs every test; `make proofs` the larger cases that it leaves out (docs/testing.md); `make demo`
 # sets up and shows the whole way; `make tools` gets yosys and nextpnr; `make pages` writes what pages say of the source anew
-# (CHECK=1 only compares); `make book` makes a book of docs/.
-.PHONY: all setup tools build test proofs demo lint figures pages book
+# (CHECK=1 only compares); `make book` makes a book of docs/; `make install PREFIX=/usr/local` builds and installs the libraries
+# for C, C++, Fortran and GRAPE.
+.PHONY: all setup tools build test proofs demo lint figures pages book install
+
+PREFIX ?= /usr/local
 
 all: build
 
@@ -32,10 +35,15 @@ lint:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 pages:
-	BLESS=$(if $(CHECK),0,1) cargo test --locked -p pairforge-cli --bin pairforge reference
+	BLESS=$(if $(CHECK),0,1) cargo test --locked -p pairforge-cli --lib reference
 	BLESS=$(if $(CHECK),0,1) cargo test --locked -p pairforge-cli --test suite -- book:: tutorial::
 	BLESS=$(if $(CHECK),0,1) cargo test --locked -p pairforge-pg2 --test suite -- the_language_reference the_fuzzer_knows each_page_is_in
 
 book:
 	@command -v mdbook >/dev/null || { echo "mdBook makes the book: cargo install mdbook"; exit 1; }
 	mdbook build
+
+install:
+	cargo build --release --locked -p pairforge-grape
+	cargo rustc --release --locked -p pairforge-capi --crate-type cdylib,staticlib
+	DESTDIR='$(DESTDIR)' capi/install.sh target/release '$(PREFIX)'

@@ -8,13 +8,19 @@ if ! command -v cargo >/dev/null 2>&1; then
 fi
 
 # Command and the Debian package that has it.
-needed=(verilator:verilator clang++:clang g++:g++ iverilog:iverilog ghdl:ghdl tclsh:tcl python3:python3 mpirun:openmpi-bin)
+needed=(verilator:verilator clang++:clang g++:g++ iverilog:iverilog ghdl:ghdl tclsh:tcl python3:python3 mpirun:openmpi-bin gfortran:gfortran
+    pkg-config:pkg-config)
 missing=()
 for entry in "${needed[@]}"; do
     command -v "${entry%%:*}" >/dev/null 2>&1 || missing+=("${entry##*:}")
 done
 # The synthesis tools come by pip into a virtual environment (scripts/tools.sh), which Debian packages apart.
 python3 -c 'import ensurepip' >/dev/null 2>&1 || missing+=(python3-venv)
+# The tests of the Python package take the first Python that has NumPy, or Debian's.
+for python in python3 /usr/bin/python3 none; do
+    [ "$python" != none ] || missing+=(python3-numpy)
+    ! "$python" -c 'import numpy' >/dev/null 2>&1 || break
+done
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 install=(apt-get install -y --no-install-recommends "${missing[@]}")

@@ -91,13 +91,18 @@ static BENCHES: &[Bench<Args>] = &[
 static ALLOCATOR: memory::Allocator = memory::Allocator;
 
 fn main() -> ExitCode {
-    program::begin();
+    ended().into()
+}
+
+/// The exit status.
+fn ended() -> u8 {
+    program::begin(std::env::args_os().collect());
     let mut words = std::env::args().skip(1);
     if words.next().as_deref() == Some(mpi::work::WORD) {
         // This process is one that the benchmark `mpi` has started.
         return program::end(mpi::work::run(&words.next().unwrap_or_default()));
     }
-    let matches = program::with_negative_numbers(Args::command()).try_get_matches_from(std::env::args_os());
+    let matches = program::with_negative_numbers(Args::command()).try_get_matches_from(program::words());
     let args = match matches.and_then(|mut matches| Args::from_arg_matches_mut(&mut matches)) {
         Ok(args) => args,
         Err(e) => return program::explain(&e),

@@ -3,6 +3,7 @@
 pub mod close;
 pub mod error;
 pub mod ewald;
+pub mod hermite;
 pub mod p2p;
 mod scales;
 pub mod summation;

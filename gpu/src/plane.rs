@@ -300,9 +300,9 @@ mod tests {
             return;
         }
         let options = Options { order: 17, leaf: 10, ..Options::default() };
-        check(&points(1500, Distribution::Uniform), &options, 1e-6);
+        check(&points(700, Distribution::Uniform), &options, 1e-6);
         let log = Options { kernel: Kernel::Log, order: 9, leaf: 5, ..options };
-        check(&points(700, Distribution::Normal), &log, 1e-3);
+        check(&points(400, Distribution::Normal), &log, 1e-3);
         // Few places with many points each, which no split tells apart; and a line.
         let [mut x, mut y, re, im] = points(500, Distribution::Uniform);
         x.iter_mut().for_each(|x| *x = (*x * 3.0).floor());
@@ -320,7 +320,7 @@ mod tests {
             return;
         }
         let places = |more: &[f64]| more.iter().map(|x| 2f64.powf(-60.0 * x)).collect::<Vec<f64>>();
-        let [x, y, re, im] = points(500, Distribution::Uniform);
+        let [x, y, re, im] = points(300, Distribution::Uniform);
         check(&[places(&x), places(&y), re, im], &Options { order: 17, leaf: 3, ..Options::default() }, 1e-6);
     }
 

@@ -13,6 +13,7 @@ pub static FMM_DEFAULT: &Entry = &cpu::ENTRY;
 /// Every backend; the first is the default for a kernel.
 pub static BACKENDS: &[Entry] = &[
     emulator::ENTRY,
+    #[cfg(feature = "simulate")]
     cycle::ENTRY,
     cpu::ENTRY,
     #[cfg(feature = "cuda")]
@@ -21,6 +22,9 @@ pub static BACKENDS: &[Entry] = &[
     cuda::EXACT,
     board::ENTRY,
 ];
+
+/// Backends that come with features of this crate.
+const BY_FEATURE: [(&str, &str); 3] = [("cycle", "simulate"), ("cuda", "cuda"), ("cuda-exact", "cuda")];
 
 #[cfg(feature = "cuda")]
 /// Of a backend on a GPU whether one is there: its name, or why it cannot be used.
@@ -37,6 +41,11 @@ pub fn find(text: &str) -> Result<(&'static Entry, &str), BackendError> {
     let (name, place) = text.split_once(':').map_or((text, None), |(name, place)| (name, Some(place)));
     let wrong = |what: String| Err(BackendError::Unsupported(what));
     let Some(entry) = BACKENDS.iter().find(|b| b.name == name) else {
+        if let Some((_, feature)) = BY_FEATURE.iter().find(|b| b.0 == name) {
+            return wrong(format!(
+                "the backend `{name}` is left out of this build; it comes with the feature `{feature}`"
+            ));
+        }
         let names: Vec<String> = BACKENDS.iter().map(Entry::usage).collect();
         return wrong(format!("there is no backend `{}`; the backends are {}", shown(name), names.join(", ")));
     };

@@ -47,7 +47,7 @@ pub mod whole;
 
 pub use fmm::data::particles::Field;
 pub use fmm::data::periodic::Periodic;
-pub use fmm::data::problem::{Geometry, Sources};
+pub use fmm::data::problem::{Geometry, Points, Sources};
 pub use fmm::direct::error::Errors;
 pub use fmm::expansion::basis::Basis;
 pub use fmm::octree::stats::Stats;
@@ -58,6 +58,7 @@ pub use options::{M2l, Translations};
 
 use crate::Error;
 use crate::turn::{Turn, locked};
+use fmm::data::problem::Positions;
 use fmm::octree::{self, FmmOptions};
 use fmm::parallel::on_a_thread;
 #[cfg(not(feature = "kernels"))]
@@ -114,9 +115,9 @@ pub struct Solved {
     pub plan: Option<octree::Plan>,
 }
 
-/// An FMM for sources and targets at fixed positions, which are the caller's: columns of x, y and z.
+/// An FMM for sources and targets at fixed positions, which are the caller's or its own: columns of x, y and z.
 pub struct Plan<'a> {
-    geometry: Geometry<'a>,
+    positions: Positions<'a>,
     fmm: Fmm,
     /// Made by the first run, where the CPU has a plan.
     kept: Mutex<Option<Arc<octree::Plan>>>,
@@ -142,7 +143,16 @@ impl Fmm {
 
     /// A plan for particles that are sources and targets, `[&x, &y, &z]`, or for a [`Geometry`] with targets of its own.
     pub fn plan<'a>(&self, positions: impl Into<Geometry<'a>>) -> Plan<'a> {
-        Plan { geometry: positions.into(), fmm: self.clone(), kept: Mutex::new(None) }
+        self.plan_at(Positions::Borrowed(positions.into()))
+    }
+
+    /// The same for positions that the plan keeps.
+    pub fn plan_owned(&self, points: Points) -> Plan<'static> {
+        self.plan_at(Positions::Owned(points))
+    }
+
+    fn plan_at<'a>(&self, positions: Positions<'a>) -> Plan<'a> {
+        Plan { positions, fmm: self.clone(), kept: Mutex::new(None) }
     }
 }
 
@@ -150,6 +160,21 @@ impl<'a> Plan<'a> {
     /// For particles that are sources and targets, `[&x, &y, &z]`, or for a [`Geometry`] with targets of its own.
     pub fn new(positions: impl Into<Geometry<'a>>, options: &Options) -> Result<Plan<'a>, Error> {
         Ok(Fmm::new(options)?.plan(positions))
+    }
+
+    /// Takes other positions, as many or not, and keeps what earlier runs have found for a [tolerance](Options::tolerance).
+    pub fn update(&mut self, points: Points) {
+        *self = self.fmm.plan_at(Positions::Owned(points));
+    }
+
+    /// The solver, which makes plans for other points.
+    pub fn fmm(&self) -> &Fmm {
+        &self.fmm
+    }
+
+    /// A plan with other options for the same points.
+    pub fn with_options(&self, options: &Options) -> Result<Plan<'a>, Error> {
+        Ok(Fmm::new(options)?.plan_at(self.positions.clone()))
     }
 
     /// Potential and gradient at every target for charges of the sources, in their order.
@@ -162,25 +187,24 @@ impl<'a> Plan<'a> {
 
     /// The same into columns of the caller's. Runs on the CPU write there directly, from the second one on.
     pub fn run_into(&self, charges: &[f64], out: &mut Outputs) -> Result<(), Error> {
+        let out = std::slice::from_mut(out);
+        on_a_thread(|| self.run_all_into(&[charges.into()], out, &mut |_, _, _| {}).map(drop))
+    }
+
+    /// The fields of several sets into columns of the caller's, which ask for the Hessian where the options do; the report of the run. For
+    /// `progress` see [`Plan::run_with`].
+    pub fn run_all_into(
+        &self,
+        sets: &[Sources],
+        out: &mut [Outputs],
+        progress: &mut dyn FnMut(&'static str, usize, usize),
+    ) -> Result<Stats, Error> {
         if let Some(plan) = self.known()?.filter(|_| self.fmm.0.native.is_some()) {
-            let out = std::slice::from_mut(out);
-            return on_a_thread(|| Ok(plan.run(&[charges.into()], &mut [], out, &mut |_, _, _| {}).map(drop)?));
+            return Ok(plan.run(sets, &mut [], out, progress)?);
         }
-        let field = self.run(charges)?;
-        let n = field.potential.len();
-        let rooms = [&out.potential[..], &*out.gradient[0], &*out.gradient[1], &*out.gradient[2]];
-        if let Some(room) = rooms.iter().map(|column| column.len()).find(|room| *room != n) {
-            return Err(Error::Input(format!("there is room for {room} results of {n} particles")));
-        }
-        out.potential.copy_from_slice(&field.potential);
-        let zeros = [(); 3].map(|()| Vec::new());
-        for (column, gradient) in out.gradient.iter_mut().zip(field.gradient.as_ref().unwrap_or(&zeros)) {
-            if gradient.is_empty() { column.fill(0.0) } else { column.copy_from_slice(gradient) }
-        }
-        if let Some((out, hessian)) = out.hessian.as_mut().zip(field.hessian.as_ref()) {
-            out.iter_mut().zip(hessian).for_each(|(out, of)| out.copy_from_slice(of));
-        }
-        Ok(())
+        let Solutions { fields, stats } = self.run_with(sets, progress)?;
+        fields.iter().zip(out).try_for_each(|(field, out)| write(field, out))?;
+        Ok(stats)
     }
 
     /// The fields of several sets of charges or dipole moments, with the report of the run.
@@ -194,7 +218,7 @@ impl<'a> Plan<'a> {
         sets: &[Sources],
         progress: &mut dyn FnMut(&'static str, usize, usize),
     ) -> Result<Solutions, Error> {
-        let problem = Problem { geometry: self.geometry, sets: sets.to_vec() };
+        let problem = Problem { geometry: self.positions.geometry(), sets: sets.to_vec() };
         let fmm = &*self.fmm.0;
         if let Some(plan) = self.known()? {
             return match fmm.native {
@@ -221,9 +245,27 @@ impl<'a> Plan<'a> {
         let fmm = &*self.fmm.0;
         let Some(options) = locked(&fmm.found).clone() else { return Ok(None) };
         let plan = match &fmm.native {
-            Some(native) => native.plan(self.geometry, &options)?,
-            None => fmm.solver.take()?.plan(self.geometry, &options)?,
+            Some(native) => native.plan(self.positions.geometry(), &options)?,
+            None => fmm.solver.take()?.plan(self.positions.geometry(), &options)?,
         };
         Ok(Some(locked(&self.kept).get_or_insert_with(|| Arc::new(plan)).clone()))
     }
+}
+
+/// Copies a field into columns of the caller's.
+fn write(field: &Field, out: &mut Outputs) -> Result<(), Error> {
+    let n = field.potential.len();
+    let rooms = [&out.potential[..], &*out.gradient[0], &*out.gradient[1], &*out.gradient[2]];
+    if let Some(room) = rooms.iter().map(|column| column.len()).find(|room| *room != n) {
+        return Err(Error::Input(format!("there is room for {room} results of {n} particles")));
+    }
+    out.potential.copy_from_slice(&field.potential);
+    let zeros = [(); 3].map(|()| Vec::new());
+    for (column, gradient) in out.gradient.iter_mut().zip(field.gradient.as_ref().unwrap_or(&zeros)) {
+        if gradient.is_empty() { column.fill(0.0) } else { column.copy_from_slice(gradient) }
+    }
+    if let Some((out, hessian)) = out.hessian.as_mut().zip(field.hessian.as_ref()) {
+        out.iter_mut().zip(hessian).for_each(|(out, of)| out.copy_from_slice(of));
+    }
+    Ok(())
 }

@@ -23,17 +23,19 @@ mod design;
 pub mod explore;
 pub mod fit;
 mod records;
+mod session;
 
 pub use design::{BuildError, Design, Engine};
+pub use hdl::Flags;
 pub use pg2::diag::{Diagnostic, Severity};
+pub use pg2::syntax::sources::Sources;
 pub use records::{Records, RunError, Sums};
+pub use session::Session;
 
 use crate::backends::{self, BackendOptions};
-use pg2::graph::{Graph, PinClass};
-use pg2::syntax::sources::Sources;
-use pipelines::job::{Job, Run, SourceRange};
-use records::{decoded, table};
+use pg2::graph::Graph;
 use std::fmt;
+use std::str::FromStr;
 
 /// A compiled kernel. It can be shared among threads and run from several of them at once.
 #[derive(Clone)]
@@ -99,6 +101,18 @@ impl Backend {
     }
 }
 
+/// From the name on the command line.
+impl FromStr for Backend {
+    type Err = RunError;
+
+    fn from_str(name: &str) -> Result<Backend, RunError> {
+        let (_, place) = backends::find(name)?;
+        let all = [Backend::Cpu, Backend::Emulator, Backend::Cycle, Backend::Cuda, Backend::CudaExact];
+        let known = all.into_iter().find(|backend| backend.name() == name);
+        Ok(known.unwrap_or_else(|| Backend::Board(place.to_string())))
+    }
+}
+
 /// Compiles the text of a kernel, which includes no files.
 pub fn compile(text: &str) -> Result<Kernel, CompileError> {
     compile_named("kernel", text)
@@ -106,10 +120,14 @@ pub fn compile(text: &str) -> Result<Kernel, CompileError> {
 
 /// The same with a name, which the Verilog modules take; characters that no identifier has become `_`.
 pub fn compile_named(name: &str, text: &str) -> Result<Kernel, CompileError> {
-    let sources = Sources::alone(name, text);
+    compile_sources(name, Sources::alone(name, text))
+}
+
+/// The same with the files that it includes.
+pub fn compile_sources(name: &str, sources: Sources) -> Result<Kernel, CompileError> {
     match pg2::compile_sources(name, &sources) {
         Ok(compiled) => Ok(Kernel { graph: compiled.graph, sources, warnings: compiled.warnings, params: Vec::new() }),
-        Err(diagnostics) => Err(CompileError { diagnostics, text: text.to_string() }),
+        Err(diagnostics) => Err(CompileError { diagnostics, text: sources.text().to_string() }),
     }
 }
 
@@ -140,6 +158,11 @@ impl Kernel {
         &self.warnings
     }
 
+    /// Its text and the files that it includes.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
     /// The graph of typed operators between pins and outputs.
     pub fn graph(&self) -> &Graph {
         &self.graph
@@ -147,9 +170,13 @@ impl Kernel {
 
     /// The same kernel with a value for a parameter; of a vector each element has one, as in `a[0]`.
     pub fn with_param(mut self, name: &str, value: f64) -> Kernel {
+        self.set_param(name, value);
+        self
+    }
+
+    fn set_param(&mut self, name: &str, value: f64) {
         self.params.retain(|(known, _)| known != name);
         self.params.push((name.to_string(), value));
-        self
     }
 
     /// The values that parameters were given.
@@ -171,25 +198,19 @@ impl Kernel {
         options: &BackendOptions,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Sums, RunError> {
-        let name = backend.name();
-        let (entry, place) = backends::find(&name)?;
-        let mut opened = (entry.open)(&BackendOptions { place: place.to_string(), ..options.clone() });
-        let held = |format| opened.held(format);
-        let targets = table(&self.graph, PinClass::Ipin, i, &held)?;
-        let sources = table(&self.graph, PinClass::Jpin, j, &held)?;
-        let given =
-            self.params.iter().fold(Records::new(), |all, (name, value)| all.column(name, std::slice::from_ref(value)));
-        let params = table(&self.graph, PinClass::Param, &given, &held)?;
-        let job = Job {
-            graph: &self.graph,
-            targets: &targets,
-            sources: &sources,
-            params: &params.bits,
-            runs: &[Run { first: 0, count: targets.len(), segments: 0..1 }],
-            segments: &[SourceRange { first: 0, count: sources.len() }],
-        };
-        let outcome = opened.run(&job, progress)?;
-        Ok(decoded(&self.graph, outcome, &|format| opened.held(format)))
+        let mut session = self.open_with(&backend, options)?;
+        session.set_sources(j)?;
+        session.run_with(i, progress)
+    }
+
+    /// Opens a backend for many runs.
+    pub fn open(&self, backend: &Backend) -> Result<Session, RunError> {
+        self.open_with(backend, &BackendOptions::default())
+    }
+
+    /// The same with options for the engine.
+    pub fn open_with(&self, backend: &Backend, options: &BackendOptions) -> Result<Session, RunError> {
+        Session::new(self, backend, options)
     }
 
     /// An engine of pipelines as synthesisable Verilog-2005.

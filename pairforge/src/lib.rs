@@ -37,9 +37,10 @@
 //!
 //! # Features
 //!
-//! All are on by default. `kernels` is the compiler of PG2 with the emulator, simulation and boards; without it this crate is the FMM in
-//! native code alone. `cuda` adds GPUs, `mpi` ranks of Open MPI, and `synth` bitstreams. What these need (a driver, Open MPI, Verilator, yosys)
-//! is looked for at run time; nothing of it is needed to compile a program.
+//! All are on by default. `kernels` is the compiler of PG2 with the emulator and boards; without it this crate is the FMM in native code
+//! alone. `simulate` adds the simulation of Verilog, which is the backend `cycle`, `cuda` GPUs, `mpi` ranks of Open MPI, and `synth`
+//! bitstreams. What these need (Verilator, a driver, Open MPI, yosys) is looked for at run time; nothing of it is needed to compile a
+//! program.
 //!
 //! # Crates
 //!

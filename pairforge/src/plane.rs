@@ -20,6 +20,7 @@
 mod options;
 mod solver;
 
+pub use fmm::octree::Cancel;
 pub use fmm::plane::error::Errors;
 pub use fmm::plane::stats::Stats;
 pub use fmm::plane::{Field, Geometry, Kernel, Solution, Strengths};
@@ -28,6 +29,7 @@ pub use solver::{Solved, Solver};
 
 use crate::Error;
 use crate::turn::{Turn, locked};
+use fmm::data::problem::{self, Positions};
 use fmm::parallel::on_a_thread;
 use solver::{Choices, again};
 use std::sync::{Arc, Mutex};
@@ -43,9 +45,12 @@ struct Opened {
     native: Option<Choices>,
 }
 
-/// An FMM for points at fixed positions, which are the caller's: columns of x and y.
+/// Points as columns of x and y of their own.
+pub type Points = problem::Points<2>;
+
+/// An FMM for points at fixed positions, which are the caller's or its own: columns of x and y.
 pub struct Plan<'a> {
-    geometry: Geometry<'a>,
+    positions: Positions<'a, 2>,
     fmm: Fmm,
     /// Made by the first run, where the CPU has a plan.
     kept: Mutex<Option<Arc<fmm::plane::Plan>>>,
@@ -61,7 +66,16 @@ impl Fmm {
 
     /// A plan for points that are sources and targets, `[&x, &y]`, or for a [`Geometry`] with targets of its own.
     pub fn plan<'a>(&self, positions: impl Into<Geometry<'a>>) -> Plan<'a> {
-        Plan { geometry: positions.into(), fmm: self.clone(), kept: Mutex::new(None) }
+        self.plan_at(Positions::Borrowed(positions.into()))
+    }
+
+    /// The same for positions that the plan keeps.
+    pub fn plan_owned(&self, points: Points) -> Plan<'static> {
+        self.plan_at(Positions::Owned(points))
+    }
+
+    fn plan_at<'a>(&self, positions: Positions<'a, 2>) -> Plan<'a> {
+        Plan { positions, fmm: self.clone(), kept: Mutex::new(None) }
     }
 }
 
@@ -69,6 +83,21 @@ impl<'a> Plan<'a> {
     /// For points that are sources and targets, `[&x, &y]`, or for a [`Geometry`] with targets of its own.
     pub fn new(positions: impl Into<Geometry<'a>>, options: &Options) -> Result<Plan<'a>, Error> {
         Ok(Fmm::new(options)?.plan(positions))
+    }
+
+    /// Takes other positions, as many or not.
+    pub fn update(&mut self, points: Points) {
+        *self = self.fmm.plan_at(Positions::Owned(points));
+    }
+
+    /// The solver, which makes plans for other points.
+    pub fn fmm(&self) -> &Fmm {
+        &self.fmm
+    }
+
+    /// A plan with other options for the same points.
+    pub fn with_options(&self, options: &Options) -> Result<Plan<'a>, Error> {
+        Ok(Fmm::new(options)?.plan_at(self.positions.clone()))
     }
 
     /// The field at every target for strengths of the sources, in their order.
@@ -96,8 +125,8 @@ impl<'a> Plan<'a> {
         let solved = match (kept, native) {
             (Some(plan), Some(_)) => return again(plan, sets, &mut [], progress),
             (Some(plan), None) => return solver.take()?.again(plan, sets, progress),
-            (None, Some(native)) => native.solve(self.geometry, sets, &mut [], progress)?,
-            (None, None) => solver.take()?.solve(self.geometry, sets, progress)?,
+            (None, Some(native)) => native.solve(self.positions.geometry(), sets, &mut [], progress)?,
+            (None, None) => solver.take()?.solve(self.positions.geometry(), sets, progress)?,
         };
         if let Some(plan) = &solved.plan {
             locked(&self.kept).get_or_insert_with(|| plan.clone());

@@ -26,6 +26,8 @@ pub static KERNELS: &[Kernel] = &[
     kernel!("gravity", "potential and acceleration by softened point masses"),
     kernel!("gravity_log", "acceleration by softened point masses in logarithms, as GRAPE-5"),
     kernel!("gravity_hermite", "potential, acceleration and jerk, for the Hermite scheme"),
+    kernel!("grape5", "potential and acceleration as codes for GRAPE-5 want them"),
+    kernel!("grape6", "potential, acceleration and jerk as codes for GRAPE-6 want them"),
     kernel!("coulomb", "energy of a charge and force on it, charges on both sides"),
     kernel!("yukawa", "energy and force of screened charges in a periodic box, with a cut-off"),
     kernel!("ewald_real", "energy and force of the Ewald sum in real space, with a cut-off"),

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 pub mod board;
 pub mod cpu;
+#[cfg(feature = "simulate")]
 pub mod cycle;
 pub mod emulator;
 pub mod network;

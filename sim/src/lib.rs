@@ -14,17 +14,24 @@
 //! assert_eq!((sums, flags), (vec![4 + 9], hdl::Flags::NONE));
 //! ```
 
+#[cfg(feature = "simulate")]
 pub mod bench;
+#[cfg(feature = "simulate")]
 pub mod board;
 pub mod cache;
+#[cfg(feature = "simulate")]
 pub mod cycle;
 pub mod emulator;
 mod error;
+#[cfg(feature = "simulate")]
 pub mod process;
 pub mod reference;
 pub mod stimuli;
+#[cfg(feature = "simulate")]
 pub mod testbench;
+#[cfg(feature = "simulate")]
 pub mod verilator;
+#[cfg(feature = "simulate")]
 pub mod wave;
 
 pub use error::SimError;

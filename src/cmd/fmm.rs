@@ -26,6 +26,7 @@ pub(in crate::cmd) use ranks::{agreed, failure_of, of_rank};
 use std::path::PathBuf;
 use terminal::count::{count, threads};
 use terminal::failure::Failure;
+use terminal::particles::TextArgs;
 use terminal::program::start_threads;
 use terminal::progress::Stages;
 use terminal::{output, source};
@@ -44,19 +45,23 @@ pub struct Args {
     /// Seed of random particles and of the targets of --check
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Read particles (columns x,y,z,q, dipoles px,py,pz, more charges q2; .csv or .npy) instead
+    /// Read particles (columns x,y,z,q, dipoles px,py,pz, more charges q2) instead: CSV, .npy, .npz, HDF5, LAMMPS dumps or data
+    ///
+    /// FILE:/PLACE names a dataset, group or frame inside of a file (docs/guides/files.md).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "dist", "charge"])]
     particles: Option<PathBuf>,
-    /// Compute the field at these points (columns x,y,z; .csv or .npy), not at the particles
+    /// Compute the field at these points (columns x,y,z), not at the particles
     #[arg(long, value_name = "FILE", conflicts_with = "predict")]
     targets: Option<PathBuf>,
-    /// Compute the field at the particles too, and write it to this file (.csv, or .npy by its ending)
+    #[command(flatten)]
+    text: TextArgs,
+    /// Compute the field at the particles too, and write it to this file (.csv, or .npy, .vtk, .vtu by its ending)
     #[arg(long, value_name = "OUT", requires = "targets")]
     at_sources: Option<PathBuf>,
     /// Compute second derivatives too: the columns hxx,hxy,hxz,hyy,hyz,hzz
     #[arg(long, conflicts_with = "predict")]
     hessian: bool,
-    /// Write the particles (.csv, or .npy by its ending)
+    /// Write the particles (.csv, or .npy, .vtk, .vtu by its ending)
     #[arg(long, value_name = "FILE")]
     save_particles: Option<PathBuf>,
     /// Where P2P and M2L run: natively on `cpu` or `cuda`, or by pipelines (see `pairforge list backends`) [default: cpu]
@@ -147,7 +152,7 @@ pub struct Args {
     /// Split the error at the targets of --check (1000 without it) into truncation and the formats of P2P and M2L
     #[arg(long, conflicts_with_all = ["near_only", "predict", "targets", "hessian"])]
     budget: bool,
-    /// Write potential,gx,gy,gz in the order of the input (.csv, or .npy by its ending)
+    /// Write potential,gx,gy,gz in the order of the input (.csv, or .npy, .vtk, .vtu by its ending)
     #[arg(short, value_name = "OUT")]
     output: Option<PathBuf>,
     /// Write statistics
@@ -326,7 +331,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     };
     let solved = if is_on_cpu { on_a_thread(solve) } else { solve() };
     let Solutions { fields, stats } = solved?.solutions;
-    files::write(&args, &fields, &stats)
+    files::write(&args, &problem.geometry, &fields, &stats)
 }
 
 /// About how many pairs there will be, before any particle is read or drawn.

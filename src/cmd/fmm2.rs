@@ -19,6 +19,7 @@ use pipelines::plane::bind::{P2p, shipped};
 use std::path::PathBuf;
 use terminal::count::{count, threads};
 use terminal::failure::Failure;
+use terminal::particles::TextArgs;
 use terminal::program::start_threads;
 use terminal::progress::Stages;
 use terminal::{output, source};
@@ -43,13 +44,17 @@ pub struct Args {
     /// Seed of random points and of the targets of --check
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Read points (columns x,y,q or x,y,re,im; .csv or .npy) instead
+    /// Read points (columns x,y,q or x,y,re,im) instead: CSV, .npy, .npz, HDF5, LAMMPS dumps or data
+    ///
+    /// FILE:/PLACE names a dataset, group or frame inside of a file (docs/guides/files.md).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "dist", "charge", "complex"])]
     particles: Option<PathBuf>,
-    /// Compute the field at these points (columns x,y; .csv or .npy), not at the sources
+    /// Compute the field at these points (columns x,y), not at the sources
     #[arg(long, value_name = "FILE")]
     targets: Option<PathBuf>,
-    /// Write the points (.csv, or .npy by its ending)
+    #[command(flatten)]
+    text: TextArgs,
+    /// Write the points (.csv, or .npy, .vtk, .vtu by its ending)
     #[arg(long, value_name = "FILE")]
     save_particles: Option<PathBuf>,
     /// Terms p of the expansions, 1 to 60 [default: 17, or what --tol needs]
@@ -86,7 +91,7 @@ pub struct Args {
     /// Compare K random targets with direct summation in f64
     #[arg(long, value_name = "K", value_parser = samples)]
     check: Option<usize>,
-    /// Write re,im (harmonic) or potential,gx,gy (log) in the order of the input (.csv, or .npy by its ending)
+    /// Write re,im (harmonic) or potential,gx,gy (log) in the order of the input (.csv, or .npy, .vtk, .vtu by its ending)
     #[arg(short, value_name = "OUT")]
     output: Option<PathBuf>,
     /// Write statistics
@@ -151,7 +156,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let points = files::points(&args)?;
     let targets = files::targets(&args)?;
     if let Some(path) = &args.save_particles {
-        save(path, &points.columns())?;
+        save(path, &points.columns(), &[])?;
     }
     let geometry =
         Geometry { sources: [&points.x, &points.y], targets: targets.as_ref().map(|[x, y]| [&x[..], &y[..]]) };
@@ -162,7 +167,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if let Some(why) = left_to_cpu {
         output::tell(&format!("the GPU leaves this to the CPU: {why}\n"));
     }
-    files::write(&args, &solutions, &stats, &graph)
+    files::write(&args, &geometry, (&solutions, &stats), &graph)
 }
 
 /// About how many pairs there will be, before any point is read or drawn.

@@ -140,6 +140,7 @@ static PAGES: &[Page] = &[
                     "seed",
                     "particles",
                     "targets",
+                    "delimiter",
                     "p2p",
                     "params",
                     "eps",
@@ -197,7 +198,22 @@ static PAGES: &[Page] = &[
     Page {
         command: "fmm2",
         headings: &[
-            (PROBLEM, &["kernel", "n", "dist", "charge", "complex", "seed", "particles", "targets", "p2p", "params"]),
+            (
+                PROBLEM,
+                &[
+                    "kernel",
+                    "n",
+                    "dist",
+                    "charge",
+                    "complex",
+                    "seed",
+                    "particles",
+                    "targets",
+                    "delimiter",
+                    "p2p",
+                    "params",
+                ],
+            ),
             (ACCURACY, &["tol", "order", "theta", "precision", "check"]),
             (PLACE, &["backend", "threads", "leaf"]),
             (ENGINE, &["pipelines", "groups", "ii", "jmem", "stream"]),

@@ -5,7 +5,7 @@ mod ending;
 
 use crate::declared::{Declared, Identity};
 use crate::failure::Failure;
-use crate::{output, source};
+use crate::{output, particles, source};
 pub use ending::{CSV, Format, HTML, JSON, KERNEL, Kind, PLAIN, SVG, TABLE, WAVE, table};
 use fmm::shown;
 use std::path::{Path, PathBuf};
@@ -29,8 +29,10 @@ enum Role {
     Kernel,
     /// A file that another one of the command's inputs leads to, and that need not be there.
     ReadToo,
-    /// Read, and its format recognised by its content.
+    /// Records, which are read as text.
     Data,
+    /// Read, and its format recognised by its content.
+    Particles,
     Written(Kind),
     /// A folder into which files are written.
     Filled,
@@ -51,7 +53,7 @@ impl Named {
 
 impl Role {
     fn is_input(self) -> bool {
-        matches!(self, Role::Read | Role::Kernel | Role::ReadToo | Role::Data)
+        matches!(self, Role::Read | Role::Kernel | Role::ReadToo | Role::Data | Role::Particles)
     }
 }
 
@@ -66,7 +68,13 @@ impl Files {
         self.add(option, paths, Role::Read)
     }
 
-    /// Files of records: CSV, or arrays where the command reads them; `-` is standard input.
+    /// Files of particles in any format, perhaps with a place inside of them; `-` is standard input.
+    pub fn particles<'a>(self, option: &str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Files {
+        let paths: Vec<PathBuf> = paths.into_iter().map(|path| particles::located(path).file).collect();
+        self.add(option, &paths, Role::Particles)
+    }
+
+    /// Files of records: CSV; `-` is standard input.
     pub fn data<'a>(self, option: &str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Files {
         self.add(option, paths, Role::Data)
     }
@@ -156,6 +164,7 @@ impl Files {
             match role {
                 Role::Written(kind) => kind.check(option, path).and_then(|()| output::check(path))?,
                 Role::Data => ending::check_data(option, path)?,
+                Role::Particles => ending::check_particles(option, path)?,
                 Role::Filled => output::check_folder(path)?,
                 _ => {}
             }

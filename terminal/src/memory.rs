@@ -5,8 +5,8 @@ use crate::output;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The system's allocator, which asks for huge pages, and ends the program with a sentence where there is no memory, instead of by a
-/// signal.
+/// The system's allocator, which asks for huge pages. Where there is no memory it ends a [command](keep_freed) with a sentence, instead of
+/// by a signal.
 pub struct Allocator;
 
 /// A huge page of x86-64, and of AArch64 with small pages of 4 KiB.
@@ -28,7 +28,7 @@ unsafe impl GlobalAlloc for Allocator {
             return given(unsafe { System.alloc_zeroed(layout) }, layout.size());
         }
         // Most of it would be cleared, page by small page, before huge ones are asked for. What is larger comes clear from the system.
-        // SAFETY: the caller's promise is passed on, and the memory is of this size: none would have ended the program.
+        // SAFETY: the caller's promise is passed on, and the memory is of this size: none has ended the program, which keeps memory.
         unsafe {
             let memory = given(System.alloc(layout), layout.size());
             memory.write_bytes(0, layout.size());
@@ -61,8 +61,8 @@ pub fn keep_freed() {
         libc::mallopt(libc::M_MXFAST, 0);
         libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
         libc::mallopt(libc::M_TOP_PAD, PAD as libc::c_int);
-        KEEPS.store(true, Ordering::Relaxed);
     }
+    KEEPS.store(true, Ordering::Relaxed);
 }
 
 /// Gives what is freed back to the system after all: for a program that goes on for days after a large piece of work.
@@ -76,10 +76,10 @@ pub fn give_back() {
 
 #[inline]
 fn given(memory: *mut u8, size: usize) -> *mut u8 {
-    if memory.is_null() {
+    if memory.is_null() && KEEPS.load(Ordering::Relaxed) {
         refused(size);
     }
-    if size >= 2 * HUGE {
+    if size >= 2 * HUGE && !memory.is_null() {
         in_huge_pages(memory, size);
     }
     memory

@@ -3,14 +3,24 @@
 use crate::failure::{self, Failure};
 use crate::{memory, output};
 use pairforge::ranks::mpi;
-use std::process::ExitCode;
+use std::ffi::OsString;
+use std::sync::OnceLock;
 
-/// Prepares a process for a command, before it starts a thread.
-pub fn begin() {
+/// The words of the command line, the program's name first.
+static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Prepares a process for the command of these words, before it starts a thread.
+pub fn begin(words: Vec<OsString>) {
+    WORDS.get_or_init(|| words);
     memory::keep_freed();
     restore_signals();
     #[cfg(unix)]
     output::remove_when_interrupted();
+}
+
+/// The words of the command line, the program's name first.
+pub fn words() -> impl Iterator<Item = OsString> {
+    WORDS.get().cloned().unwrap_or_default().into_iter()
 }
 
 /// A closed pipe ends the program quietly, as it does other filters, instead of making a print fail; a file that may not grow
@@ -25,18 +35,18 @@ fn restore_signals() {
 }
 
 /// Prints what went wrong, if anything did, and gives the exit status that docs/reference/conventions.md names.
-pub fn end(ended: Result<(), Failure>) -> ExitCode {
+pub fn end(ended: Result<(), Failure>) -> u8 {
     match ended {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => {
             output::tell(&(failure.text() + "\n"));
-            ExitCode::from(failure.code())
+            failure.code()
         }
     }
 }
 
 /// Prints what the argument parser has to say: help and version, or what is wrong with the words. Gives the exit status.
-pub fn explain(e: &clap::Error) -> ExitCode {
+pub fn explain(e: &clap::Error) -> u8 {
     let text = e.render().to_string();
     match failure::safe(&text) {
         // With the colours of a terminal.
@@ -44,7 +54,7 @@ pub fn explain(e: &clap::Error) -> ExitCode {
         safe => output::tell(&safe),
     }
     // Help and version are no mistakes: clap sends them to stdout and gives 0.
-    ExitCode::from(if e.use_stderr() { 2 } else { 0 })
+    if e.use_stderr() { 2 } else { 0 }
 }
 
 /// The command with options each of which takes a value like `-1` as a number, so that a wrong one is refused by name.

@@ -118,13 +118,18 @@ pub fn load(file: &str) -> Result<(Kernel, pg2::graph::Graph), Failure> {
 /// Lines of more bytes are not shown whole.
 const LONGEST_LINE: usize = 400;
 
-/// Diagnostics as text, with the source lines they speak of.
+/// Diagnostics as text for stderr, with the source lines they speak of.
 pub fn render(sources: &Sources, list: &[Diagnostic]) -> String {
+    let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    rendered(sources, list, color)
+}
+
+/// The same, with the colours of a terminal or without.
+pub fn rendered(sources: &Sources, list: &[Diagnostic], color: bool) -> String {
     if sources.text().split('\n').any(|line| line.len() > LONGEST_LINE) {
         let mut cursor = Cursor::default();
         return list.iter().map(|d| excerpt(sources, &escaped(d), &mut cursor)).collect();
     }
-    let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let mut text = Vec::new();
     let files: HashMap<&str, Printable> =
         sources.files().iter().map(|f| (f.origin.as_str(), Printable::new(sources.text_of(f)))).collect();

@@ -32,11 +32,28 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "terminal/src",
         &[
-            "failure", "launch", "declared", "output", "memory", "input", "include", "source", "files", "csv",
-            "progress", "tables", "chart", "count", "program", "bench",
+            "failure",
+            "launch",
+            "declared",
+            "output",
+            "memory",
+            "input",
+            "particles",
+            "include",
+            "source",
+            "files",
+            "csv",
+            "vtk",
+            "progress",
+            "tables",
+            "chart",
+            "count",
+            "program",
+            "bench",
         ],
     ),
     ("src", &["manifest", "cmd"]),
+    ("python/src", &["errors", "arrays", "work", "kernel", "options", "fmm", "plane", "direct"]),
 ];
 
 #[test]

@@ -15,6 +15,7 @@ mod explore;
 mod fmm;
 mod fmm2;
 mod foreign;
+mod formats;
 mod formatting;
 mod hostile_boards;
 mod include;

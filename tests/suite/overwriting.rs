@@ -168,7 +168,7 @@ fn a_name_that_promises_another_format_is_refused_and_capitals_mean_the_same() {
     let before = p.names();
     for (words, written) in [
         ("fmm --particles p.csv --backend cpu -o a.hdf5", ".npy"),
-        ("fmm --particles p.csv --backend cpu -o a.vtk", ".csv"),
+        ("fmm --particles p.csv --backend cpu -o a.vtp", ".csv"),
         ("fmm --particles p.csv --backend cpu --save-particles a.NPZ", ".npy"),
         ("fmm --particles p.csv --backend cpu --report a.pdf", ".html"),
         ("fmm2 --particles q.csv -o a.parquet", ".npy"),

@@ -23,7 +23,21 @@ fn every_crate_can_be_packaged_without_a_warning() {
 /// `include_str!` and `include_bytes!` of a crate stay in its folder.
 #[test]
 fn no_crate_reads_a_file_outside_of_its_package() {
-    for folder in ["hdl", "pg2", "sim", "flow", "fmm", "pipelines", "gpu", "ranks", "pairforge", "terminal", "lsp"] {
+    for folder in [
+        "hdl",
+        "pg2",
+        "sim",
+        "flow",
+        "fmm",
+        "pipelines",
+        "gpu",
+        "ranks",
+        "pairforge",
+        "terminal",
+        "lsp",
+        "grape",
+        "capi",
+    ] {
         let root = crate::book::root().join(folder);
         let mut folders = vec![root.join("src")];
         while let Some(at) = folders.pop() {
@@ -55,4 +69,20 @@ fn the_documentation_of_all_crates_has_no_warning() {
         .expect("cargo runs");
     let said = String::from_utf8_lossy(&made.stderr);
     assert!(made.status.success() && !said.contains("warning"), "{said}");
+}
+
+/// Each feature of the library by itself, as a program that depends on it would ask for it.
+#[test]
+#[ignore = "a proof in depth"]
+fn each_feature_compiles_by_itself_without_a_warning() {
+    let target = tempfile::tempdir().expect("a folder for what is compiled");
+    for feature in ["", "kernels", "simulate", "cuda", "mpi", "synth"] {
+        let checked = cargo(&["check", "-p", "pairforge", "--no-default-features", "--offline", "--features", feature])
+            .arg("--target-dir")
+            .arg(target.path())
+            .output()
+            .expect("cargo runs");
+        let said = String::from_utf8_lossy(&checked.stderr);
+        assert!(checked.status.success() && !said.contains("warning"), "{feature}: {said}");
+    }
 }

@@ -71,7 +71,7 @@ fn prove(place: &Place, text: &str, top: &str, reach: u32) -> Option<Result<(), 
 
 #[test]
 fn queues_lose_and_change_nothing() {
-    prove_queues(&BROKEN_QUEUES[..1]);
+    prove_queues(1, &BROKEN_QUEUES[..1]);
 }
 
 const BROKEN_QUEUES: &[(&str, &str)] = &[
@@ -81,12 +81,13 @@ const BROKEN_QUEUES: &[(&str, &str)] = &[
     (": (stored != DEPTH);\n", ": 1'b1;\n"),
 ];
 
-fn prove_queues(broken: &[(&str, &str)]) {
+/// Proves so many of the queues, and finds each of the changes that break one.
+fn prove_queues(most: usize, broken: &[(&str, &str)]) {
     let place = Place::new();
     let (text, modules) = engine(&place, "p2p_paper", "--pipelines 2");
     let queues: Vec<&String> = modules.iter().filter(|m| m.contains("_fifo_")).collect();
     assert!(queues.len() >= 2, "{modules:?}");
-    for queue in &queues {
+    for queue in queues.iter().take(most) {
         let Some(verdict) = prove(&place, &text, queue, 8) else { return };
         assert_eq!(verdict, Ok(()), "{queue}");
     }
@@ -145,7 +146,7 @@ fn a_beat_that_is_offered_stays_until_it_is_taken() {
 #[test]
 #[ignore = "a proof in depth"]
 fn every_broken_queue_relay_sequencer_and_output_is_found() {
-    prove_queues(BROKEN_QUEUES);
+    prove_queues(usize::MAX, BROKEN_QUEUES);
     prove_and_break("--pipelines 4 --jmem 256", "p2p_paper_relay_33", BROKEN_RELAY);
     prove_and_break("--pipelines 2 --jmem 256", "p2p_paper_sequence", BROKEN_SEQUENCER);
     prove_and_break("--pipelines 1 --jmem 256", "p2p_paper_reply", BROKEN_REPLY);
@@ -188,7 +189,7 @@ uint5 n param;\nd = xj - xi;\nx = (float18.9)d;\ny = x - m;\nf max= d < xi ? y <
 
 #[test]
 fn netlists_of_operators_equal_their_text() {
-    prove_netlists(&["_sub_", "_tofloat_", "_shrv_"]);
+    prove_netlists(&["_sub_", "_shrv_"]);
 }
 
 #[test]
@@ -220,6 +221,7 @@ fn prove_netlists(of: &[&str]) {
 
 /// The options that `synth` gives yosys for an engine with a folded pipeline, which yosys does not use by itself.
 #[test]
+#[ignore = "a proof in depth"]
 fn netlists_of_least_area_equal_their_text() {
     if tools(&[&YOSYS]).is_none() {
         return;

@@ -89,7 +89,12 @@ impl Input {
 
     /// The same with the names of columns that are left out.
     pub fn from_csv_noting(text: &str, ignored: &mut Vec<String>) -> Result<Input, ParticleError> {
-        Input::from_columns(text::read(text, "x,y,z,q", &known, ignored)?)
+        Input::from_separated(text, None, ignored)
+    }
+
+    /// The same with the character between values, where it is stated.
+    pub fn from_separated(text: &str, stated: Option<char>, ignored: &mut Vec<String>) -> Result<Input, ParticleError> {
+        Input::from_columns(text::read_separated((text, stated), "x,y,z,q", &known, ignored)?)
     }
 
     /// Reads an array of numbers with the columns x, y, z, q, or these and px, py, pz, or these and q2, q3, ...; or one of records,
@@ -101,6 +106,11 @@ impl Input {
     /// The same with the names of fields that are left out.
     pub fn from_npy_noting(bytes: &[u8], ignored: &mut Vec<String>) -> Result<Input, ParticleError> {
         Input::from_columns(npy::read_columns(bytes, &SOURCES, &known, ignored)?)
+    }
+
+    /// Takes the columns of another file by their names; others are noted.
+    pub fn from_named(columns: Columns, ignored: &mut Vec<String>) -> Result<Input, ParticleError> {
+        Input::from_columns(text::named(columns, &known, ignored)?)
     }
 
     fn from_columns(columns: Columns) -> Result<Input, ParticleError> {
@@ -192,7 +202,16 @@ fn known_of_targets(name: &str) -> Option<String> {
 
 /// Reads targets: text with the columns `x,y,z` in any order. Others are left out and noted.
 pub fn targets_from_csv(text: &str, ignored: &mut Vec<String>) -> Result<[Vec<f64>; 3], ParticleError> {
-    targets(text::read(text, "x,y,z", &known_of_targets, ignored)?)
+    targets_from_separated(text, None, ignored)
+}
+
+/// The same with the character between values, where it is stated.
+pub fn targets_from_separated(
+    text: &str,
+    stated: Option<char>,
+    ignored: &mut Vec<String>,
+) -> Result<[Vec<f64>; 3], ParticleError> {
+    targets(text::read_separated((text, stated), "x,y,z", &known_of_targets, ignored)?)
 }
 
 /// Columns of an array up to which they are charges.
@@ -217,6 +236,11 @@ pub const TARGETS: npy::Shape = npy::Shape {
 /// Reads targets: an array with the columns x, y and z, or of records with these fields.
 pub fn targets_from_npy(bytes: &[u8], ignored: &mut Vec<String>) -> Result<[Vec<f64>; 3], ParticleError> {
     targets(npy::read_columns(bytes, &TARGETS, &known_of_targets, ignored)?)
+}
+
+/// Takes the coordinates of another file by their names; others are noted.
+pub fn targets_from_named(columns: Columns, ignored: &mut Vec<String>) -> Result<[Vec<f64>; 3], ParticleError> {
+    targets(text::named(columns, &known_of_targets, ignored)?)
 }
 
 fn targets(columns: Columns) -> Result<[Vec<f64>; 3], ParticleError> {

@@ -41,15 +41,101 @@ pub fn read_columns(
     known: &dyn Fn(&str) -> Option<String>,
     ignored: &mut Vec<String>,
 ) -> Result<Columns, ParticleError> {
-    let (header, data) =
-        split(bytes).and_then(|(text, data)| Ok((Header::parse(text)?, data))).map_err(ParticleError::File)?;
-    let size = header.row_bytes().and_then(|size| size.checked_mul(header.rows));
-    if size != Some(data.len()) {
-        let what = format!("{} rows were announced, but {} bytes of numbers follow", header.rows, data.len());
-        return Err(ParticleError::File(what));
-    }
+    let (header, data) = whole(bytes).map_err(ParticleError::File)?;
+    header.check_rows().map_err(ParticleError::File)?;
     let places = places(&header, shape, known, ignored).map_err(ParticleError::File)?;
     places.into_iter().map(|place| Ok((place.name.clone(), column(&place, data, header.rows)?))).collect()
+}
+
+fn whole(bytes: &[u8]) -> Result<(Header<'_>, &[u8]), String> {
+    let (text, data) = split(bytes)?;
+    let header = Header::parse(text)?;
+    check_size(&header, data)?;
+    Ok((header, data))
+}
+
+fn check_size(header: &Header, data: &[u8]) -> Result<(), String> {
+    let size = header.row_bytes().and_then(|size| size.checked_mul(header.rows));
+    match size == Some(data.len()) {
+        true => Ok(()),
+        false => Err(format!("{} rows were announced, but {} bytes of numbers follow", header.rows, data.len())),
+    }
+}
+
+/// An array that is one of several in a file, so that its own name says what it holds.
+pub struct Array {
+    pub rows: usize,
+    pub columns: Numbers,
+}
+
+/// The numbers of an array, not all of which need be finite.
+pub enum Numbers {
+    /// One dimension.
+    Line(Vec<f64>),
+    /// A row for each particle.
+    Rows(Vec<Vec<f64>>),
+    /// Fields by their names, and the names of those that hold no plain numbers.
+    Records(Columns, Vec<String>),
+}
+
+impl Array {
+    /// Reads an `.npy` file of one or two dimensions.
+    pub fn read(bytes: &[u8]) -> Result<Array, ParticleError> {
+        let (header, data) = whole(bytes).map_err(ParticleError::File)?;
+        Ok(Array::of(&header, data))
+    }
+
+    /// Reads numbers in C order that another file describes, in NumPy's words: a format such as `'<f8'` in quotes or a list of fields.
+    pub fn from_parts(descr: &str, shape: &[usize], data: &[u8]) -> Result<Array, ParticleError> {
+        let header = Header::of(descr, false, shape).map_err(ParticleError::File)?;
+        check_size(&header, data).map_err(ParticleError::File)?;
+        Ok(Array::of(&header, data))
+    }
+
+    fn of(header: &Header, data: &[u8]) -> Array {
+        let rows = header.rows;
+        let columns = match header.plain {
+            Some((scalar, _)) if header.is_line => {
+                Numbers::Line(values((scalar, 0, scalar.size), data, rows).collect())
+            }
+            // Without rows, columns would be as many as a file says.
+            Some((_, width)) if rows == 0 => Numbers::Rows(vec![Vec::new(); width.min(data.len() + 4)]),
+            Some((scalar, width)) => {
+                let column = |k| values(plain_place(header, scalar, width, k), data, rows).collect();
+                Numbers::Rows((0..width).map(column).collect())
+            }
+            None => {
+                let (mut columns, mut others) = (Columns::new(), Vec::new());
+                for field in &header.fields {
+                    match field.scalar {
+                        Some(scalar) => {
+                            let column = values((scalar, field.offset, header.record), data, rows).collect();
+                            columns.push((field.name.clone(), column));
+                        }
+                        None => others.push(field.name.clone()),
+                    }
+                }
+                Numbers::Records(columns, others)
+            }
+        };
+        Array { rows, columns }
+    }
+}
+
+/// The format of a column of an array of numbers, where it begins, and the distance of its values.
+fn plain_place(header: &Header, scalar: Scalar, width: usize, k: usize) -> (Scalar, usize, usize) {
+    match header.is_fortran {
+        true => (scalar, k * header.rows * scalar.size, scalar.size),
+        false => (scalar, k * scalar.size, width * scalar.size),
+    }
+}
+
+fn values(
+    (scalar, first, stride): (Scalar, usize, usize),
+    data: &[u8],
+    rows: usize,
+) -> impl Iterator<Item = f64> + use<'_> {
+    (0..rows).map(move |row| first + row * stride).map(move |start| scalar.value(&data[start..start + scalar.size]))
 }
 
 fn places(
@@ -75,9 +161,9 @@ fn places(
         )
     };
     let names = (shape.columns)(width).ok_or_else(wrong)?;
-    let place = |(k, name): (usize, String)| match header.is_fortran {
-        true => Place { name, scalar, first: k * header.rows * scalar.size, stride: scalar.size },
-        false => Place { name, scalar, first: k * scalar.size, stride: width * scalar.size },
+    let place = |(k, name): (usize, String)| {
+        let (scalar, first, stride) = plain_place(header, scalar, width, k);
+        Place { name, scalar, first, stride }
     };
     Ok(names.into_iter().enumerate().map(place).collect())
 }
@@ -85,9 +171,7 @@ fn places(
 fn column(place: &Place, data: &[u8], rows: usize) -> Result<Vec<f64>, ParticleError> {
     let Place { name, scalar, first, stride } = place;
     let mut column = Vec::with_capacity(rows);
-    for row in 0..rows {
-        let start = first + row * stride;
-        let value = scalar.value(&data[start..start + scalar.size]);
+    for (row, value) in values((*scalar, *first, *stride), data, rows).enumerate() {
         if !value.is_finite() {
             return Err(ParticleError::Row { row, what: format!("{name} = {value} is not a finite number") });
         }
@@ -167,7 +251,7 @@ pub const HEAD: usize = 4096;
 /// refuses as a whole with columns of this shape.
 pub fn rows(head: &[u8], length: u64, shape: &Shape) -> Option<Rows> {
     let (text, data) = split(head).ok()?;
-    let header = Header::parse(text).ok()?;
+    let header = Header::parse(text).ok().filter(|header| header.check_rows().is_ok())?;
     let (start, bytes) = (head.len() - data.len(), header.row_bytes()?);
     let is_whole = header.rows.checked_mul(bytes)? as u64 == length.checked_sub(start as u64)?;
     let is_known = header.plain.is_none_or(|(_, width)| (shape.columns)(width).is_some());

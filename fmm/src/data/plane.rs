@@ -49,12 +49,26 @@ impl Points {
 
     /// Reads text: a header that names `x,y,q` or `x,y,re,im` in any order, then one point a line. Other columns are left out and noted.
     pub fn from_csv(text: &str, ignored: &mut Vec<String>) -> Result<Points, ParticleError> {
-        Points::from_columns(text::read(text, "x,y,q", &known, ignored)?)
+        Points::from_separated(text, None, ignored)
+    }
+
+    /// The same with the character between values, where it is stated.
+    pub fn from_separated(
+        text: &str,
+        stated: Option<char>,
+        ignored: &mut Vec<String>,
+    ) -> Result<Points, ParticleError> {
+        Points::from_columns(text::read_separated((text, stated), "x,y,q", &known, ignored)?)
     }
 
     /// Reads an array with the columns x, y and q, or x, y, re and im, or one of records with such fields.
     pub fn from_npy(bytes: &[u8], ignored: &mut Vec<String>) -> Result<Points, ParticleError> {
         Points::from_columns(npy::read_columns(bytes, &SOURCES, &known, ignored)?)
+    }
+
+    /// Takes the columns of another file by their names; others are noted.
+    pub fn from_named(columns: Columns, ignored: &mut Vec<String>) -> Result<Points, ParticleError> {
+        Points::from_columns(text::named(columns, &known, ignored)?)
     }
 
     fn from_columns(columns: Columns) -> Result<Points, ParticleError> {
@@ -102,7 +116,8 @@ fn known_of_targets(name: &str) -> Option<String> {
     ["x", "y"].contains(&name).then(|| name.into())
 }
 
-const SOURCES: npy::Shape = npy::Shape {
+/// Columns of arrays of sources, and of targets.
+pub const SOURCES: npy::Shape = npy::Shape {
     columns: |width| match width {
         3 => Some(["x", "y", "q"].map(String::from).into()),
         4 => Some(["x", "y", "re", "im"].map(String::from).into()),
@@ -110,19 +125,33 @@ const SOURCES: npy::Shape = npy::Shape {
     },
     words: "(n, 3) with the columns x, y, q or (n, 4) with the columns x, y, re, im",
 };
-const TARGETS: npy::Shape = npy::Shape {
+pub const TARGETS: npy::Shape = npy::Shape {
     columns: |width| (width == 2).then(|| ["x", "y"].map(String::from).into()),
     words: "(n, 2) with the columns x, y",
 };
 
 /// Reads targets: text with the columns `x,y` in any order. Others are left out and noted.
 pub fn targets_from_csv(text: &str, ignored: &mut Vec<String>) -> Result<[Vec<f64>; 2], ParticleError> {
-    targets(text::read(text, "x,y", &known_of_targets, ignored)?)
+    targets_from_separated(text, None, ignored)
+}
+
+/// The same with the character between values, where it is stated.
+pub fn targets_from_separated(
+    text: &str,
+    stated: Option<char>,
+    ignored: &mut Vec<String>,
+) -> Result<[Vec<f64>; 2], ParticleError> {
+    targets(text::read_separated((text, stated), "x,y", &known_of_targets, ignored)?)
 }
 
 /// Reads targets: an array with the columns x and y, or of records with these fields.
 pub fn targets_from_npy(bytes: &[u8], ignored: &mut Vec<String>) -> Result<[Vec<f64>; 2], ParticleError> {
     targets(npy::read_columns(bytes, &TARGETS, &known_of_targets, ignored)?)
+}
+
+/// Takes the coordinates of another file by their names; others are noted.
+pub fn targets_from_named(columns: Columns, ignored: &mut Vec<String>) -> Result<[Vec<f64>; 2], ParticleError> {
+    targets(text::named(columns, &known_of_targets, ignored)?)
 }
 
 fn targets(columns: Columns) -> Result<[Vec<f64>; 2], ParticleError> {

@@ -35,6 +35,18 @@ impl<'t> Table<'t> {
     /// Finds the header: the first line that is neither blank nor a comment behind `#`; if that line has numbers, the comment before it,
     /// where `is_header` knows its names. Without columns that matter (`expected` is empty) the first line is the header, whatever it has.
     pub fn open(text: &'t str, expected: &str, is_header: &dyn Fn(&[String]) -> bool) -> Result<Table<'t>, Wrong> {
+        Table::open_separated(text, expected, None, is_header)
+    }
+
+    /// The same with this character between values, where one is stated.
+    pub fn open_separated(
+        text: &'t str,
+        expected: &str,
+        stated: Option<char>,
+        is_header: &dyn Fn(&[String]) -> bool,
+    ) -> Result<Table<'t>, Wrong> {
+        let separator = |line: &str| stated.map_or_else(|| separator(line), Separator::Of);
+        let fitted = |table: Table<'t>| if stated.is_some() { table } else { table.with_separator_of_values() };
         let mut rest = text.trim_start_matches('\u{feff}');
         let mut line = 0;
         let mut commented: Option<(usize, Vec<String>, Separator)> = None;
@@ -50,8 +62,7 @@ impl<'t> Table<'t> {
                 let separator = separator(one);
                 let names = names(one, separator);
                 if expected.is_empty() || !names.iter().all(|name| number(name).is_some()) {
-                    let table = Table { names, line, separator, rest: behind, first: line + 1 };
-                    return Ok(table.with_separator_of_values());
+                    return Ok(fitted(Table { names, line, separator, rest: behind, first: line + 1 }));
                 }
                 let Some((header, names, separator)) = commented else {
                     let what = format!(
@@ -59,8 +70,7 @@ impl<'t> Table<'t> {
                     );
                     return Err((line, what));
                 };
-                let table = Table { names, line: header, separator, rest, first: line };
-                return Ok(table.with_separator_of_values());
+                return Ok(fitted(Table { names, line: header, separator, rest, first: line }));
             }
             rest = behind;
         }
@@ -135,7 +145,9 @@ impl<'t> Table<'t> {
     pub fn hint(&self) -> String {
         let odd = |c: &char| !(c.is_alphanumeric() || c.is_whitespace() || "_[].-+()".contains(*c));
         match (&self.names[..], self.names.first().and_then(|name| name.chars().find(odd))) {
-            ([_], Some(c)) => format!("; `{c}` separates no columns: take commas, semicolons, tabs or blanks"),
+            ([_], Some(c)) => format!(
+                "; `{c}` separates no columns: take commas, semicolons, tabs or blanks, or state it (--delimiter)"
+            ),
             _ => String::new(),
         }
     }
@@ -241,12 +253,22 @@ pub fn read(
     known: &dyn Fn(&str) -> Option<String>,
     ignored: &mut Vec<String>,
 ) -> Result<Columns, ParticleError> {
+    read_separated((text, None), expected, known, ignored)
+}
+
+/// The same with the character between values, where it is stated.
+pub fn read_separated(
+    (text, stated): (&str, Option<char>),
+    expected: &str,
+    known: &dyn Fn(&str) -> Option<String>,
+    ignored: &mut Vec<String>,
+) -> Result<Columns, ParticleError> {
     let is_header = |names: &[String]| names.iter().filter(|n| known(&n.to_lowercase()).is_some()).count() >= 2;
     let of_line = |(line, what): Wrong| match line {
         0 => ParticleError::File(what),
         line => ParticleError::Line { line, what },
     };
-    let table = Table::open(text, expected, &is_header).map_err(of_line)?;
+    let table = Table::open_separated(text, expected, stated, &is_header).map_err(of_line)?;
     let (mut columns, places) = places(&table, known, ignored).map_err(|what| of_line((table.line, what)))?;
     let wanted = table.names.len();
     for (line, text) in table.rows() {
@@ -315,6 +337,31 @@ pub(super) fn chosen(
     chosen.iter().for_each(|(k, _)| is_chosen[*k] = true);
     ignored.extend(names.iter().zip(is_chosen).filter(|(_, is)| !is).map(|(name, _)| name.clone()));
     Ok(chosen)
+}
+
+/// The columns that `known` gives a name, of a file that has the names and numbers of all, and whose format is not this library's
+/// matter; the others are noted.
+pub(super) fn named(
+    columns: Columns,
+    known: &dyn Fn(&str) -> Option<String>,
+    ignored: &mut Vec<String>,
+) -> Result<Columns, ParticleError> {
+    let names: Vec<String> = columns.iter().map(|c| c.0.clone()).collect();
+    let chosen = chosen(&names, known, ignored).map_err(ParticleError::File)?;
+    let mut columns: Vec<Vec<f64>> = columns.into_iter().map(|c| c.1).collect();
+    let mut taken = Columns::new();
+    for (k, name) in chosen {
+        let column = std::mem::take(&mut columns[k]);
+        if let Some((first, other)) = taken.first().filter(|(_, other)| other.len() != column.len()) {
+            let (n, m) = (other.len(), column.len());
+            return Err(ParticleError::File(format!("`{first}` has {n} numbers, and `{name}` has {m}")));
+        }
+        if let Some(row) = column.iter().position(|x| !x.is_finite()) {
+            return Err(ParticleError::Row { row, what: format!("{name} = {} is not a finite number", column[row]) });
+        }
+        taken.push((name, column));
+    }
+    Ok(taken)
 }
 
 /// A finite number, or what is wrong with it.

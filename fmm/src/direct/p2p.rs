@@ -3,6 +3,7 @@
 //! Pairs closer than the arithmetic holds are left out of the sums and counted. A target that has such pairs is computed
 //! again in wider arithmetic: from f32 in f64, from f64 in [`scales`].
 
+pub mod alone;
 mod derivatives;
 mod mutual;
 mod pieces;

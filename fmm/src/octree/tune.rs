@@ -454,7 +454,7 @@ mod tests {
     /// Where f32 does not reach a wanted error, P2P elsewhere takes f64 as the CPU does, unless it has formats of its own.
     #[test]
     fn a_gpu_goes_on_in_f64_where_f32_does_not_reach() {
-        let particles = generate(800, Distribution::Uniform, Charge::Random, 5);
+        let particles = generate(500, Distribution::Uniform, Charge::Random, 5);
         let free = |precision| Free { theta: true, precision, leaf: true, enlarge: false };
         let within = |free, executors: &mut [&mut dyn Executor<Plan>]| {
             let costs = Costs::default();

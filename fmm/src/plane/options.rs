@@ -5,6 +5,7 @@ use crate::arith::scale::{exponent, ldexp};
 use crate::octree::field::beyond;
 use crate::octree::{FmmError, MOST_PARTICLES, Precision};
 use crate::parallel::prelude::*;
+use crate::stages::Cancel;
 
 /// The interaction of two points z_i (target) and z_j (source) of the complex plane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -44,11 +45,20 @@ pub struct Options {
     pub leaf: usize,
     /// Arithmetic of expansions.
     pub precision: Precision,
+    /// Ends runs between two stages.
+    pub cancel: Cancel,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { kernel: Kernel::Harmonic, order: 17, theta: 0.5, leaf: 35, precision: Precision::F64 }
+        Options {
+            kernel: Kernel::Harmonic,
+            order: 17,
+            theta: 0.5,
+            leaf: 35,
+            precision: Precision::F64,
+            cancel: Cancel::default(),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Kernel, Plan, native};
 use crate::arith::lanes::Real;
 use crate::arith::scale::exponent;
 use crate::parallel::prelude::*;
-use crate::stages::{self, Coefficients, Problem, Stage, Work};
+use crate::stages::{self, Coefficients, FmmError, Problem, Stage, Work};
 
 /// The strengths of the sources, in the order of the input and the user's units.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +72,10 @@ impl Problem for Plan {
 
     fn native(stage: Stage, states: &mut [State]) -> Vec<Work> {
         states.iter_mut().map(|state| native::run(stage, state)).collect()
+    }
+
+    fn check(&self) -> Result<(), FmmError> {
+        self.options.cancel.check()
     }
 }
 

@@ -418,7 +418,7 @@ mod tests {
     #[test]
     fn every_pair_is_covered_exactly_once() {
         for (name, d) in Distribution::ALL {
-            let particles = generate(700, d, Charge::Random, 5);
+            let particles = generate(400, d, Charge::Random, 5);
             for leaf in [1, 7, 40] {
                 for theta in [0.5, 0.3, 0.15, 0.02, 1e-200] {
                     for above in [0, 20, 10000] {

@@ -1,34 +1,57 @@
 //! Numbers of a program as records of a kernel, and its results as numbers.
 
+use hdl::number::exact::check_raw;
 use hdl::op::semantics::Real;
 use hdl::{Flags, Format};
 use pg2::graph::{Graph, PinClass};
 use pipelines::encode::encode;
 use pipelines::job::{BackendError, Outcome, Table};
 
-/// Columns of numbers for the elements of pins, by name: `mj` for a scalar, `xi[0]` for the first element of a vector. They are the
+/// Columns of numbers, or of bit patterns, for the elements of pins, by name: `mj` for a scalar, `xi[0]` for the first element of a vector. They are the
 /// caller's; nothing is copied before a run.
 #[derive(Clone, Debug, Default)]
 pub struct Records<'a> {
     columns: Vec<(String, Column<'a>)>,
 }
 
-/// Every `step`th number from `first` on.
 #[derive(Clone, Copy, Debug)]
-struct Column<'a> {
-    numbers: &'a [f64],
-    first: usize,
-    step: usize,
+enum Column<'a> {
+    /// Every `step`th number from `first` on.
+    Numbers {
+        all: &'a [f64],
+        first: usize,
+        step: usize,
+    },
+    Patterns(&'a [u64]),
 }
 
 impl Column<'_> {
     fn len(&self) -> usize {
-        self.numbers.len() / self.step
+        match self {
+            Column::Numbers { all, step, .. } => all.len() / step,
+            Column::Patterns(bits) => bits.len(),
+        }
     }
 
-    fn at(&self, k: usize) -> f64 {
-        self.numbers[k * self.step + self.first]
+    /// The pattern of a value of a format, as it is `held`; the error says what is wrong with it.
+    fn at(&self, k: usize, format: Format, held: Format) -> Result<u64, String> {
+        let x = match self {
+            Column::Numbers { all, first, step } => all[k * step + first],
+            Column::Patterns(bits) if held == format => return pattern(format, bits[k]),
+            Column::Patterns(bits) => format.to_f64(pattern(format, bits[k])?),
+        };
+        let (own, fits) = encode(format, x);
+        if !fits {
+            let (low, high) = (format.to_f64(format.min_bits()), format.to_f64(format.max_bits()));
+            return Err(format!("{x:?}; {format} takes {low:e} to {high:e}"));
+        }
+        Ok(if held == format { own } else { encode(held, x).0 })
     }
+}
+
+/// A bit pattern as the format has it.
+fn pattern(format: Format, bits: u64) -> Result<u64, String> {
+    check_raw(format, bits).map_err(|why| format!("no pattern of it: {why}"))
 }
 
 /// Why a kernel could not be run.
@@ -49,13 +72,20 @@ impl<'a> Records<'a> {
 
     /// Adds a column for a scalar, or for one element of a vector, as in `xi[0]`.
     pub fn column(mut self, name: &str, numbers: &'a [f64]) -> Records<'a> {
-        self.columns.push((name.to_string(), Column { numbers, first: 0, step: 1 }));
+        self.columns.push((name.to_string(), Column::Numbers { all: numbers, first: 0, step: 1 }));
+        self
+    }
+
+    /// Adds a column of bit patterns in the format of the pin.
+    pub fn patterns(mut self, name: &str, bits: &'a [u64]) -> Records<'a> {
+        self.columns.push((name.to_string(), Column::Patterns(bits)));
         self
     }
 
     /// Adds columns for all elements of a vector of N.
     pub fn vectors<const N: usize>(mut self, name: &str, vectors: &'a [[f64; N]]) -> Records<'a> {
-        let of = |k| (format!("{name}[{k}]"), Column { numbers: vectors.as_flattened(), first: k, step: N });
+        let all = vectors.as_flattened();
+        let of = |k| (format!("{name}[{k}]"), Column::Numbers { all, first: k, step: N });
         self.columns.extend((0..N).map(of));
         self
     }
@@ -97,15 +127,10 @@ pub(super) fn table(
     let mut bits = Vec::with_capacity(count * columns.len());
     for k in 0..count {
         for (element, (column, format)) in columns.iter().enumerate() {
-            let x = column.at(k);
-            let (own, fits) = encode(*format, x);
-            if !fits {
-                let (low, high) = (format.to_f64(format.min_bits()), format.to_f64(format.max_bits()));
-                let name = &elements[element].0;
-                return wrong(format!("`{name}` is {x:?} at {k}, counted from 0; {format} takes {low:e} to {high:e}"));
+            match column.at(k, *format, held(*format)) {
+                Ok(pattern) => bits.push(pattern),
+                Err(what) => return wrong(format!("`{}` at {k}, counted from 0, is {what}", elements[element].0)),
             }
-            let held = held(*format);
-            bits.push(if held == *format { own } else { encode(held, x).0 });
         }
     }
     Ok(Table { elements: columns.len(), bits })

@@ -4,7 +4,7 @@
 use crate::backends::{BackendOptions, FMM_DEFAULT};
 #[cfg(feature = "kernels")]
 use crate::kernel;
-use fmm::octree::Precision;
+use fmm::octree::{Cancel, Precision};
 use fmm::plane::{self, Kernel, tune};
 
 /// Options of an FMM in two dimensions. Whatever is not asked for is chosen: by the tolerance where there is one, else as the paper has it.
@@ -26,6 +26,7 @@ pub struct Options {
     pub(super) precision: Option<Precision>,
     pub(super) samples: Option<usize>,
     pub(super) seed: u64,
+    pub(super) cancel: Cancel,
 }
 
 /// The order without one that is given and without a tolerance: the paper's.
@@ -48,6 +49,7 @@ impl Default for Options {
             precision: None,
             samples: None,
             seed: 1,
+            cancel: Cancel::default(),
         }
     }
 }
@@ -80,6 +82,8 @@ setters! {
     samples(count: usize) Some(count);
     /// Seed of the random targets that errors are measured at.
     seed(seed: u64) seed;
+    /// Ends a run between two stages.
+    cancel(by: Cancel) by;
 }
 
 impl Options {
@@ -89,6 +93,6 @@ impl Options {
         let (kernel, precision) = (self.kernel, self.precision.unwrap_or(usual));
         let order = self.order.unwrap_or(ORDER);
         let leaf = self.leaf.unwrap_or_else(|| tune::leaf(order, kernel, precision));
-        plane::Options { kernel, order, theta: self.theta, leaf, precision }
+        plane::Options { kernel, order, theta: self.theta, leaf, precision, cancel: self.cancel.clone() }
     }
 }

@@ -4,9 +4,9 @@ mod two_dimensions;
 
 use pairforge::Error;
 use pairforge::fmm::ranks::{Job, Part, slice};
-use pairforge::fmm::{Cancel, Options, Plan, Problem, Sources};
+use pairforge::fmm::{Cancel, Fmm, Options, Plan, Points, Problem, Sources};
 use pairforge::kernel::{self, Backend, Engine, Records};
-use pairforge::random;
+use pairforge::random::{self, Particles};
 use pairforge::ranks::threads;
 use rayon::prelude::*;
 
@@ -45,7 +45,7 @@ fn first_runs_may_begin_at_the_same_time() {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| plan.run(&p.q).unwrap())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        let fmm = pairforge::fmm::Fmm::new(&options).unwrap();
+        let fmm = Fmm::new(&options).unwrap();
         let looped: Vec<_> = (0..6).into_par_iter().map(|_| fmm.plan(p.columns()).run(&p.q).unwrap()).collect();
         assert!(fields.iter().chain(&looped).all(|field| *field == fields[0]));
     }
@@ -76,6 +76,20 @@ fn a_plan_with_a_tolerance_keeps_it_and_its_order() {
     let mut outputs = pairforge::fmm::Outputs { potential: phi, gradient: [x, y, z], hessian: None };
     plan.run_into(&double, &mut outputs).unwrap();
     assert!(out[0].iter().zip(&found.fields[0].potential).all(|(a, b)| *a == 2.0 * b));
+}
+
+/// A plan that owns its points gives the bits of one that borrows them, also after they have moved, as many or not.
+#[test]
+fn a_plan_can_own_its_points_and_take_others() {
+    let (p, moved) = (random::uniform(3000, 7), random::uniform(2000, 8));
+    let fmm = Fmm::new(&Options::default().tolerance(1e-4)).unwrap();
+    let owned = |p: &Particles| Points { sources: p.columns().map(<[f64]>::to_vec), targets: None };
+    let mut plan: Plan<'static> = fmm.plan_owned(owned(&p));
+    assert_eq!(plan.run(&p.q).unwrap(), fmm.plan(p.columns()).run(&p.q).unwrap());
+    plan.update(owned(&moved));
+    assert_eq!(plan.run(&moved.q).unwrap(), fmm.plan(moved.columns()).run(&moved.q).unwrap());
+    let at = Points { targets: Some([vec![0.5], vec![0.25], vec![2.0]]), ..owned(&p) };
+    assert_eq!(fmm.plan_owned(at.clone()).run(&p.q).unwrap(), fmm.plan(at.geometry()).run(&p.q).unwrap());
 }
 
 #[test]
@@ -138,6 +152,12 @@ fn a_kernel_gives_the_same_bits_on_every_exact_backend_and_is_built() {
     let sums = kernel.run(&i, &j, Backend::Emulator).unwrap();
     assert_eq!(sums.names(), ["phi", "acc[0]", "acc[1]", "acc[2]"]);
     assert_eq!(sums.pairs, 400);
+    // Bit patterns of the same numbers.
+    let formats = |name: &str| kernel.graph().pins.iter().find(|pin| pin.name == name).unwrap().format;
+    let bits: Vec<u64> = m.iter().map(|m| pipelines::encode::encode(formats("mj"), *m).0).collect();
+    let raw = Records::new().vectors("xj", &x).patterns("mj", &bits);
+    let same = kernel.run(&i, &raw, Backend::Emulator).unwrap();
+    assert!(sums.names().iter().all(|name| same.patterns(name) == sums.patterns(name)));
     let real = kernel.run(&i, &j, Backend::Cpu).unwrap();
     for name in sums.names() {
         for (a, b) in sums.column(name).iter().zip(real.column(name)) {
@@ -173,8 +193,11 @@ fn records_that_do_not_fit_are_refused_by_name() {
     assert!(refused(&kernel, i.clone(), j.clone().column("mj", &m)).contains("twice"));
     let far = [[0.0; 3], [1.5; 3]];
     let text = refused(&kernel, Records::new().vectors("xi", &far), j);
-    assert!(text.contains("`xi[0]` is 1.5"), "{text}");
-    assert!(refused(&kernel, i, Records::new().vectors("xj", &x).column("mj", &m[..1])).contains("`mj` has 1"));
+    assert!(text.contains("`xi[0]` at 1, counted from 0, is 1.5"), "{text}");
+    let of_one = Records::new().vectors("xj", &x).column("mj", &m[..1]);
+    assert!(refused(&kernel, i.clone(), of_one).contains("`mj` has 1"));
+    let wide = Records::new().vectors("xj", &x).patterns("mj", &[0, 1 << 40]);
+    assert!(refused(&kernel, i, wide).contains("`mj` at 1, counted from 0, is no pattern of it: 0x10000000000"));
 }
 
 #[test]

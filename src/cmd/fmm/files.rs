@@ -4,6 +4,7 @@ use super::ranks::table as ranks_table;
 use super::{Args, BYTES_A_PARTICLE, NATIVE, roofline, table};
 use fmm::data::input::{Input, SOURCES, columns_of, csv_head, csv_rows, to_csv};
 use fmm::data::particles::{Field, Particles};
+use fmm::data::problem::Geometry;
 use fmm::data::random::{Charge, Distribution};
 use fmm::data::{self, npy, random};
 use fmm::octree::stats::Stats;
@@ -17,12 +18,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use terminal::failure::Failure;
 use terminal::files::{self, Files, Format};
-use terminal::{input, memory, output, source};
+use terminal::{input, memory, output, particles, source, vtk};
 
 impl Args {
     pub fn files(&self) -> Files {
         let m2l = self.m2l.iter().filter(|name| *name != NATIVE);
-        let files = Files::default().data("--particles", &self.particles).data("--targets", &self.targets);
+        let files = Files::default().particles("--particles", &self.particles).particles("--targets", &self.targets);
         let files = self.predict.files(files.kernels("--p2p", &self.p2p).kernels("--m2l", m2l));
         files
             .writes("-o", &self.output, files::TABLE)
@@ -58,14 +59,7 @@ fn sources(args: &Args) -> Result<Input, Failure> {
         let particles = random::generate(args.n, distribution, charge, args.seed);
         return Ok(particles.into());
     };
-    let (bytes, mut ignored) = (input::read(path)?, Vec::new());
-    let read = match npy::is_npy(&bytes) {
-        true => Input::from_npy_noting(&bytes, &mut ignored),
-        false => Input::from_csv_noting(input::csv(path, &bytes)?, &mut ignored),
-    };
-    let read = read.map_err(|e| input::wrong(path, e))?;
-    input::note_ignored(path, &ignored);
-    Ok(read)
+    particles::read(path, &particles::SOURCES, args.text)
 }
 
 /// A rank's part of the input.
@@ -77,7 +71,7 @@ pub struct Part {
     pub read: Vec<(PathBuf, Content)>,
 }
 
-/// One rank's part of the input. An array is read by its rows; every rank reads the whole of a text.
+/// One rank's part of the input. An array (`.npy`) is read by its rows; every rank reads the whole of other files.
 pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Part, Failure> {
     let cut = |column: &Vec<f64>, range: Range<usize>| column[range].to_vec();
     let mut count = 0;
@@ -154,6 +148,7 @@ fn rows(
     shape: &npy::Shape,
 ) -> Result<Option<(Vec<u8>, usize)>, Failure> {
     for_all_ranks(path)?;
+    let path = &particles::located(path).file;
     let wrong = |e: std::io::Error| Failure::file(path, format!("cannot be read: {e}"));
     let found = path.metadata().map_err(wrong)?;
     if !found.is_file() {
@@ -173,18 +168,11 @@ fn rows(
 /// The targets, where they are not the particles.
 fn targets(args: &Args) -> Result<Option<[Vec<f64>; 3]>, Failure> {
     let Some(path) = &args.targets else { return Ok(None) };
-    let (bytes, mut ignored) = (input::read(path)?, Vec::new());
-    let read = match npy::is_npy(&bytes) {
-        true => data::input::targets_from_npy(&bytes, &mut ignored),
-        false => data::input::targets_from_csv(input::csv(path, &bytes)?, &mut ignored),
-    };
-    let read = read.map_err(|e| input::wrong(path, e))?;
-    input::note_ignored(path, &ignored);
-    Ok(Some(read))
+    particles::read(path, &particles::TARGETS, args.text).map(Some)
 }
 
 /// Particles with one charge each, which are their own targets.
-pub fn particles(args: &Args) -> Result<Particles, Failure> {
+pub fn plain(args: &Args) -> Result<Particles, Failure> {
     let input = input(args)?;
     match input.is_plain() {
         true => Ok(input.particles),
@@ -197,7 +185,7 @@ pub fn save_particles(args: &Args, input: &Input) -> Result<(), Failure> {
     let Some(path) = &args.save_particles else { return Ok(()) };
     match files::table(path) {
         (Format::Npy, path) => output::write_with(&path, |out: &mut dyn Write| out.write_all(&input.to_npy())),
-        (Format::Csv, _) => save(path, &input.columns()),
+        _ => save(path, &input.columns(), &[]),
     }
 }
 
@@ -205,6 +193,10 @@ pub fn save_particles(args: &Args, input: &Input) -> Result<(), Failure> {
 /// them behind each other, a rank's at a time.
 pub fn save_particles_of_ranks(args: &Args, input: &Input, n: usize, comm: &dyn Comm) -> Result<(), Failure> {
     let Some(path) = &args.save_particles else { return Ok(()) };
+    if is_vtk(path) {
+        // Its columns do not lie row by row, so that one rank makes it of all particles.
+        return if comm.rank() == 0 { save_particles(args, &sources(args)?) } else { Ok(()) };
+    }
     let columns = input.columns();
     let (format, path) = files::table(path);
     let (head, rows) = match format {
@@ -214,7 +206,7 @@ pub fn save_particles_of_ranks(args: &Args, input: &Input, n: usize, comm: &dyn 
             let names: Vec<&str> = columns.iter().map(|c| &c.0[..]).collect();
             (npy::head_named(n, &names, &SOURCES), rows)
         }
-        Format::Csv => (csv_head(&columns).into_bytes(), csv_rows(&columns).into_bytes()),
+        _ => (csv_head(&columns).into_bytes(), csv_rows(&columns).into_bytes()),
     };
     if comm.rank() > 0 {
         return comm.send(0, Tag::Rows, rows).map_err(|e| Failure::Tool(e.to_string()));
@@ -230,19 +222,33 @@ pub fn save_particles_of_ranks(args: &Args, input: &Input, n: usize, comm: &dyn 
     })
 }
 
-pub fn write(args: &Args, fields: &[Field], stats: &Stats) -> Result<(), Failure> {
-    write_with(args, fields, stats, None)
+/// Whether a file of this name needs the points beside the results at them.
+pub fn is_vtk(path: &Path) -> bool {
+    matches!(files::table(path).0, Format::Vtk | Format::Vtu)
 }
 
-/// The same, with what ranks report.
-pub fn write_with(args: &Args, fields: &[Field], stats: &Stats, ranks: Option<&RanksReport>) -> Result<(), Failure> {
+pub fn write(args: &Args, at: &Geometry, fields: &[Field], stats: &Stats) -> Result<(), Failure> {
+    write_with(args, at, fields, stats, None)
+}
+
+/// The same, with what ranks report. Of `at`, files of VTK alone take the points.
+pub fn write_with(
+    args: &Args,
+    at: &Geometry,
+    fields: &[Field],
+    stats: &Stats,
+    ranks: Option<&RanksReport>,
+) -> Result<(), Failure> {
+    let points = at.targets.unwrap_or(at.sources);
     match &args.at_sources {
-        None => args.output.iter().try_for_each(|path| save(path, &columns_of(fields)))?,
+        None => args.output.iter().try_for_each(|path| save(path, &columns_of(fields), &points))?,
         Some(own) => {
+            let n = stats.n.min(points[0].len());
             let (at_sources, at_targets): (Vec<Field>, Vec<Field>) =
                 fields.iter().map(|field| field.clone().split_at(stats.n)).map(|[own, other]| (own, other)).unzip();
-            save(own, &columns_of(&at_sources))?;
-            args.output.iter().try_for_each(|path| save(path, &columns_of(&at_targets)))?;
+            save(own, &columns_of(&at_sources), &points.map(|axis| &axis[..n]))?;
+            let behind = points.map(|axis| &axis[n..]);
+            args.output.iter().try_for_each(|path| save(path, &columns_of(&at_targets), &behind))?;
         }
     }
     if let Some(path) = &args.json {
@@ -280,12 +286,20 @@ struct Report<'a> {
     ranks: Option<&'a RanksReport>,
 }
 
-/// Writes an array or CSV, by the name.
-pub fn save(path: &Path, columns: &[(String, &[f64])]) -> Result<(), Failure> {
+/// Writes an array, CSV or points of VTK, by the name. Points that are not given are among the columns.
+pub fn save(path: &Path, columns: &[(String, &[f64])], points: &[&[f64]]) -> Result<(), Failure> {
     let (format, path) = files::table(path);
-    let bytes = match format {
-        Format::Npy => npy::write_columns(columns),
-        Format::Csv => to_csv(columns).into_bytes(),
+    let is_axis = |name: &str| points.is_empty() && ["x", "y", "z"].contains(&name);
+    let values: Vec<(String, &[f64])> = columns.iter().filter(|c| !is_axis(&c.0)).cloned().collect();
+    let axis = |k: usize| match points.is_empty() {
+        true => columns.iter().find(|c| c.0 == ["x", "y", "z"][k]).map(|c| c.1),
+        false => points.get(k).copied(),
     };
-    output::write_with(&path, |out: &mut dyn Write| out.write_all(&bytes))
+    let cloud = vtk::Cloud { points: [0, 1, 2].map(axis), columns: &values };
+    output::write_with(&path, |out: &mut dyn Write| match format {
+        Format::Npy => out.write_all(&npy::write_columns(columns)),
+        Format::Csv => out.write_all(to_csv(columns).as_bytes()),
+        Format::Vtk => vtk::write_legacy(out, &cloud),
+        Format::Vtu => vtk::write_xml(out, &cloud),
+    })
 }

@@ -5,7 +5,7 @@ pub mod ranks;
 mod tables;
 
 use super::engine::EngineArgs;
-use super::files::{self, particles};
+use super::files::{self, plain};
 use super::{Args, LEAF, options_of_kernels};
 use crate::cmd::lanes::each;
 use fmm::data::input::Input;
@@ -115,9 +115,9 @@ fn kernels(args: &Args, board: &Board) -> Result<Kernels, Failure> {
 pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
     let board = args.predict.board(name)?;
     let kernels = kernels(args, board)?;
-    let particles = particles(args)?;
+    let particles = plain(args)?;
     if let Some(path) = &args.save_particles {
-        files::save(path, &Input::from(particles.clone()).columns())?;
+        files::save(path, &Input::from(particles.clone()).columns(), &[])?;
     }
     let plan = |leaf: usize| {
         let options = FmmOptions { leaf, ..options_of_kernels(args) };

@@ -14,8 +14,8 @@ use ranks::{RankError, threads};
 use std::ops::Range;
 use std::path::PathBuf;
 use terminal::failure::Failure;
-use terminal::output;
 use terminal::progress::Stages;
+use terminal::{output, program};
 
 /// How ranks are connected.
 pub enum World {
@@ -52,7 +52,7 @@ pub enum ErrorReporter {
 /// The process that reports a mistake in the options, with which no command can begin. Ranks that can begin ask each other the same first.
 pub fn error_reporter() -> ErrorReporter {
     let is_one_of_many =
-        std::env::args_os().nth(1).is_some_and(|word| word == "fmm") && mpi::launched().is_some_and(|count| count != 1);
+        program::words().nth(1).is_some_and(|word| word == "fmm") && mpi::launched().is_some_and(|count| count != 1);
     let Some(mpi) = is_one_of_many.then(Mpi::begin).and_then(Result::ok) else { return ErrorReporter::Own };
     match same_options(&mpi) {
         _ if mpi.rank() > 0 => ErrorReporter::Other,
@@ -164,7 +164,7 @@ fn write(args: &Args, job: &Job, problem: &Problem, mut solved: Solved) -> Resul
     let mut shown = Stages::new(None);
     job.complete(problem, &mut solved, &mut |stage, done, total| shown.at(stage, done, total))?;
     drop(shown);
-    files::write_with(args, &solved.fields, &solved.stats, Some(&solved.report))
+    files::write_with(args, &problem.geometry, &solved.fields, &solved.stats, Some(&solved.report))
 }
 
 pub(in crate::cmd) fn failure_of(e: RankError) -> Failure {
@@ -214,7 +214,8 @@ fn on_mpi(args: &Args, chosen: Chosen, mpi: &Mpi) -> Result<(), Failure> {
     let files::Part { input, counts, read } = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
     same_input(mpi, counts, &read)?;
     // What is right at some targets are sums over all particles.
-    let is_whole = mpi.rank() == 0 && (args.check.is_some() || args.tol.is_some() || args.budget);
+    let needs_points = [&args.output, &args.at_sources].into_iter().flatten().any(|path| files::is_vtk(path));
+    let is_whole = mpi.rank() == 0 && (args.check.is_some() || args.tol.is_some() || args.budget || needs_points);
     let read = || is_whole.then(|| files::input(args)).transpose();
     let mut whole = agreed(mpi, if args.tol.is_some() { read() } else { Ok(None) })?;
     let found = {
@@ -251,7 +252,7 @@ fn first_alone(comm: &dyn Comm, work: impl FnOnce() -> Result<(), Failure>) -> R
 
 /// Whether all ranks were started with one command line.
 fn same_options(comm: &dyn Comm) -> Result<(), Failure> {
-    let own: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let own: Vec<String> = program::words().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let all = comm.all_gather(own.join("\n").into_bytes()).map_err(failure_of)?;
     match all.iter().position(|other| *other != all[0]) {
         Some(rank) => Err(Failure::Usage(format!(

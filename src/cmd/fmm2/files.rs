@@ -3,20 +3,20 @@
 use super::super::fmm::files::save;
 use super::super::fmm::roofline;
 use super::{Args, BYTES_A_POINT, ChargeArg, DistArg, KernelArg, table};
-use fmm::data::npy;
-use fmm::data::plane::{self, Distribution, Points};
+use fmm::data::plane::{Distribution, Points};
 use fmm::data::random::Charge;
 use fmm::octree::MOST_PARTICLES;
 use fmm::plane::Solution;
 use fmm::plane::stats::Stats;
+use pairforge::plane::Geometry;
 use pg2::graph::Graph;
 use terminal::failure::Failure;
 use terminal::files::{self, Files};
-use terminal::{input, memory, output};
+use terminal::{memory, output, particles};
 
 impl Args {
     pub fn files(&self) -> Files {
-        let files = Files::default().data("--particles", &self.particles).data("--targets", &self.targets);
+        let files = Files::default().particles("--particles", &self.particles).particles("--targets", &self.targets);
         self.predict
             .files(files.kernels("--p2p", &self.p2p))
             .writes("-o", &self.output, files::TABLE)
@@ -44,27 +44,13 @@ pub fn points(args: &Args) -> Result<Points, Failure> {
         };
         return Ok(Points::random(args.n, distribution, charge, args.complex, args.seed));
     };
-    let (bytes, mut ignored) = (input::read(path)?, Vec::new());
-    let read = match npy::is_npy(&bytes) {
-        true => Points::from_npy(&bytes, &mut ignored),
-        false => Points::from_csv(input::csv(path, &bytes)?, &mut ignored),
-    };
-    let read = read.map_err(|e| input::wrong(path, e))?;
-    input::note_ignored(path, &ignored);
-    Ok(read)
+    particles::read(path, &particles::PLANE_SOURCES, args.text)
 }
 
 /// The targets, where they are not the sources.
 pub fn targets(args: &Args) -> Result<Option<[Vec<f64>; 2]>, Failure> {
     let Some(path) = &args.targets else { return Ok(None) };
-    let (bytes, mut ignored) = (input::read(path)?, Vec::new());
-    let read = match npy::is_npy(&bytes) {
-        true => plane::targets_from_npy(&bytes, &mut ignored),
-        false => plane::targets_from_csv(input::csv(path, &bytes)?, &mut ignored),
-    };
-    let read = read.map_err(|e| input::wrong(path, e))?;
-    input::note_ignored(path, &ignored);
-    Ok(Some(read))
+    particles::read(path, &particles::PLANE_TARGETS, args.text).map(Some)
 }
 
 /// The results as columns of a file.
@@ -84,10 +70,16 @@ fn columns(args: &Args, solutions: &[Solution]) -> Vec<(String, Vec<f64>)> {
 }
 
 /// Writes what was asked for, with P2P as GPUs and boards would take it in the report.
-pub fn write(args: &Args, solutions: &[Solution], stats: &Stats, p2p: &Graph) -> Result<(), Failure> {
+pub fn write(
+    args: &Args,
+    at: &Geometry,
+    (solutions, stats): (&[Solution], &Stats),
+    p2p: &Graph,
+) -> Result<(), Failure> {
     if let Some(path) = &args.output {
         let columns = columns(args, solutions);
-        save(path, &columns.iter().map(|(name, c)| (name.clone(), &c[..])).collect::<Vec<_>>())?;
+        let columns: Vec<(String, &[f64])> = columns.iter().map(|(name, c)| (name.clone(), &c[..])).collect();
+        save(path, &columns, &at.targets.unwrap_or(at.sources))?;
     }
     if let Some(path) = &args.json {
         output::write_json(path, stats)?;

@@ -20,7 +20,7 @@ pub fn run(args: &Args, name: &str, options: &Options, p2p: Graph) -> Result<(),
     let points = files::points(args)?;
     let targets = files::targets(args)?;
     if let Some(path) = &args.save_particles {
-        save(path, &points.columns())?;
+        save(path, &points.columns(), &[])?;
     }
     let geometry =
         Geometry { sources: [&points.x, &points.y], targets: targets.as_ref().map(|[x, y]| [&x[..], &y[..]]) };

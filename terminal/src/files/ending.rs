@@ -20,8 +20,10 @@ const fn kind(what: &'static str, endings: &'static [&'static str]) -> Kind {
 }
 
 /// Columns of numbers.
-pub const TABLE: Kind =
-    Kind { takes_format: true, ..kind("CSV (.csv, .txt) or a NumPy array (.npy)", &["csv", "txt", "npy"]) };
+pub const TABLE: Kind = Kind {
+    takes_format: true,
+    ..kind("CSV (.csv, .txt), a NumPy array (.npy) or VTK (.vtk, .vtu)", &["csv", "txt", "npy", "vtk", "vtu"])
+};
 pub const CSV: Kind = kind("CSV (.csv, .txt)", &["csv", "txt"]);
 pub const JSON: Kind = kind("JSON (.json)", &["json"]);
 pub const SVG: Kind = kind("SVG (.svg)", &["svg"]);
@@ -53,17 +55,24 @@ impl Kind {
 pub enum Format {
     Csv,
     Npy,
+    /// Legacy VTK.
+    Vtk,
+    Vtu,
 }
 
-/// The format and the file of a name: `npy:NAME` and `csv:NAME` say the format, else the ending does.
+const FORMATS: [(&str, Format); 4] =
+    [("csv", Format::Csv), ("npy", Format::Npy), ("vtk", Format::Vtk), ("vtu", Format::Vtu)];
+
+/// The format and the file of a name: `npy:NAME`, `csv:NAME`, `vtk:NAME` and `vtu:NAME` say the format, else the ending does.
 pub fn table(path: &Path) -> (Format, PathBuf) {
     let name = path.to_str().unwrap_or_default();
-    match (name.strip_prefix("npy:"), name.strip_prefix("csv:")) {
-        (Some(rest), _) => (Format::Npy, rest.into()),
-        (_, Some(rest)) => (Format::Csv, rest.into()),
-        _ if ending(path).as_deref() == Some("npy") => (Format::Npy, path.to_path_buf()),
-        _ => (Format::Csv, path.to_path_buf()),
+    let stated = FORMATS.iter().find_map(|(word, format)| Some((format, name.strip_prefix(word)?.strip_prefix(':')?)));
+    if let Some((format, rest)) = stated {
+        return (*format, rest.into());
     }
+    let found = ending(path);
+    let format = FORMATS.iter().find(|(word, _)| found.as_deref() == Some(word)).map_or(Format::Csv, |(_, f)| *f);
+    (format, path.to_path_buf())
 }
 
 /// The ending of a name in lower case: letters and digits that begin with a letter. Names of temporary files have longer ones, which
@@ -81,13 +90,26 @@ const FOREIGN: [&str; 22] = [
     "xlsx", "xls", "ods", "fits", "nc", "gz", "zip", "pkl",
 ];
 
-/// Refuses an input whose name promises what is not read. Any other is read by its content.
+/// Of these, what is read where particles are.
+const OF_PARTICLES: [&str; 4] = ["h5", "hdf5", "hdf", "npz"];
+
+/// Refuses an input of records whose name promises what is not read. Any other is read by its content.
 pub fn check_data(option: &str, path: &Path) -> Result<(), Failure> {
-    match ending(path).filter(|found| FOREIGN.contains(&&found[..])) {
-        Some(found) => Err(Failure::Input(format!(
-            "{option} {}: `.{found}` cannot be read; text with a header (.csv, .txt) and, for particles, NumPy arrays (.npy) can",
-            shown::path(path)
-        ))),
+    check_foreign(option, path, &[], "text with a header (.csv, .txt) can")
+}
+
+/// The same for an input of particles.
+pub fn check_particles(option: &str, path: &Path) -> Result<(), Failure> {
+    let what =
+        "text with a header (.csv, .txt), NumPy arrays (.npy, .npz), HDF5, and dumps and data files of LAMMPS can";
+    check_foreign(option, path, &OF_PARTICLES, what)
+}
+
+fn check_foreign(option: &str, path: &Path, read: &[&str], what: &str) -> Result<(), Failure> {
+    match ending(path).filter(|found| FOREIGN.contains(&&found[..]) && !read.contains(&&found[..])) {
+        Some(found) => {
+            Err(Failure::Input(format!("{option} {}: `.{found}` cannot be read; {what}", shown::path(path))))
+        }
         None => Ok(()),
     }
 }

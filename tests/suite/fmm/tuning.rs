@@ -7,9 +7,9 @@ fn a_wanted_error_is_kept() {
     let p = Place::new();
     let error = |s: &Value| s["error"]["gradient_rel_l2"].as_f64().expect("an error");
     for (words, wanted) in [
-        ("--n 8000 --backend cpu", 1e-3),
-        ("--n 8000 --backend cpu --charge positive", 1e-5),
-        ("--n 9000 --backend cpu --dist plummer", 1e-7),
+        ("--n 4000 --backend cpu", 1e-3),
+        ("--n 4000 --backend cpu --charge positive", 1e-5),
+        ("--n 5000 --backend cpu --dist plummer", 1e-7),
         ("--n 4000 --dist sphere --leaf 40 --backend emulator", 2e-3),
     ] {
         let s = stats(&p, &format!("{words} --tol {wanted:e} --check 1000"));
@@ -61,39 +61,52 @@ fn out_of_reach(p: &Place, words: &str) -> (f64, String) {
     (best_of(&said), said)
 }
 
-/// The cause that is named is the largest part of the error as `--budget` splits it, and the remedy lowers the error.
+/// Words of a run, those of the order that comes nearest, the wanted error, and the words that the remedy replaces.
+type OutOfReach = (&'static str, &'static str, f64, (&'static str, &'static str));
+
+/// A row for each cause and for each remedy.
+const CAUSES: &[OutOfReach] = &[
+    ("--n 600 --leaf 30 --backend emulator --p2p narrow.pg2", "--m2l native --order 8", 1e-6, ("emulator", "cpu")),
+    ("--n 90 --backend emulator --p2p narrow.pg2", "--m2l native", 1e-7, ("narrow.pg2", "p2p")),
+    ("--n 600 --leaf 30 --backend cpu --theta 0.5", "--expansion cartesian --order 20", 1e-12, ("0.5", "0.33")),
+    ("--n 600 --leaf 30 --backend cpu --precision f32", "--expansion solid --order 20", 1e-9, ("f32", "f64")),
+    ("--n 100 --backend cpu", "", 1e-20, ("", "")),
+    ("--n 100 --backend cpu --charge positive --eps 0.1 --ranks 2", "", 1e-20, ("", "")),
+];
+
+/// The same causes in other runs.
+const MORE_CAUSES: &[OutOfReach] = &[
+    ("--n 600 --leaf 30 --backend emulator --p2p narrow.pg2", "--m2l native --order 8", 1e-7, ("narrow.pg2", "p2p")),
+    ("--n 600 --leaf 30 --backend emulator --p2p yukawa.pg2 --param kappa=5", "--order 6", 1e-6, ("emulator", "cpu")),
+    (
+        "--n 600 --leaf 30 --backend cpu --p2p p2p --theta 0.5",
+        "--expansion chebyshev --order 10",
+        1e-9,
+        ("0.5", "0.33"),
+    ),
+    ("--n 600 --leaf 30 --backend cpu --theta 0.5", "--expansion solid --order 30", 1e-14, ("0.5", "0.33")),
+    ("--n 300 --leaf 30 --backend cpu --theta 0.5 --periodic 1", "--expansion solid --order 30", 1e-12, ("", "")),
+    ("--n 100 --backend cpu --precision f32", "", 1e-9, ("f32", "f64")),
+    ("--n 100 --backend cpu --periodic 1 --leaf 100 --theta 0.2", "--expansion solid --order 30", 1e-20, ("", "")),
+];
+
 #[test]
 fn causes_of_errors_out_of_reach_are_those_that_a_budget_finds() {
+    check_causes(CAUSES);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn causes_of_errors_out_of_reach_are_those_that_a_budget_finds_in_more_runs() {
+    check_causes(MORE_CAUSES);
+}
+
+/// The cause that is named is the largest part of the error as `--budget` splits it, and the remedy lowers the error.
+fn check_causes(rows: &[OutOfReach]) {
     let p = Place::new();
     p.write("narrow.pg2", shipped("p2p").replace("float25.16", "float16.7"));
     p.write("yukawa.pg2", shipped("p2p_yukawa").replace("float25.16", "float16.7"));
-    let yukawa = "--p2p yukawa.pg2 --param kappa=5";
-    // The words, those of a run of the order that comes nearest, the wanted error, and the words that the remedy replaces.
-    for (words, run, wanted, remedy) in [
-        (
-            "--n 600 --leaf 30 --backend emulator --p2p narrow.pg2",
-            "--m2l native --order 8",
-            1e-7,
-            ("narrow.pg2", "p2p"),
-        ),
-        ("--n 600 --leaf 30 --backend emulator --p2p narrow.pg2", "--m2l native --order 8", 1e-6, ("emulator", "cpu")),
-        ("--n 90 --backend emulator --p2p narrow.pg2", "--m2l native", 1e-7, ("narrow.pg2", "p2p")),
-        (&format!("--n 600 --leaf 30 --backend emulator {yukawa}"), "--order 6", 1e-6, ("emulator", "cpu")),
-        (
-            "--n 600 --leaf 30 --backend cpu --p2p p2p --theta 0.5",
-            "--expansion chebyshev --order 10",
-            1e-9,
-            ("0.5", "0.33"),
-        ),
-        ("--n 600 --leaf 30 --backend cpu --theta 0.5", "--expansion cartesian --order 20", 1e-12, ("0.5", "0.33")),
-        ("--n 600 --leaf 30 --backend cpu --theta 0.5", "--expansion solid --order 30", 1e-14, ("0.5", "0.33")),
-        ("--n 300 --leaf 30 --backend cpu --theta 0.5 --periodic 1", "--expansion solid --order 30", 1e-12, ("", "")),
-        ("--n 600 --leaf 30 --backend cpu --precision f32", "--expansion solid --order 20", 1e-9, ("f32", "f64")),
-        ("--n 100 --backend cpu --precision f32", "", 1e-9, ("f32", "f64")),
-        ("--n 100 --backend cpu", "", 1e-20, ("", "")),
-        ("--n 100 --backend cpu --charge positive --eps 0.1 --ranks 2", "", 1e-20, ("", "")),
-        ("--n 100 --backend cpu --periodic 1 --leaf 100 --theta 0.2", "--expansion solid --order 30", 1e-20, ("", "")),
-    ] {
+    for &(words, run, wanted, remedy) in rows {
         // What chooses an expansion counts for both.
         let (expansion, run) = run.split_at(run.find("--order").unwrap_or(run.len()));
         let (expansion, run) = match expansion.strip_prefix("--m2l native") {
@@ -124,9 +137,36 @@ fn causes_of_errors_out_of_reach_are_those_that_a_budget_finds() {
     }
 }
 
-/// The promise is that for every set of charges, at the targets.
+/// Words of a run, the wanted error, and how many sets of charges the file has.
+type Wanted = (&'static str, f64, usize);
+
+const WANTED: &[Wanted] = &[
+    ("--particles sets.csv", 1e-5, 2),
+    ("--particles both.csv --targets targets.csv --hessian --leaf 30", 1e-5, 1),
+    ("--particles moments.csv --targets targets.csv --periodic 1.3 --periodic-axes xy --leaf 30", 1e-4, 2),
+    ("--particles sets.csv --targets targets.csv --backend emulator --leaf 60", 3e-3, 2),
+];
+
+const MORE_WANTED: &[Wanted] = &[
+    ("--particles both.csv --leaf 30", 1e-5, 1),
+    ("--particles moments.csv --hessian --leaf 30", 1e-4, 2),
+    ("--particles all.csv --targets targets.csv --leaf 30", 1e-7, 1),
+    ("--particles sets.csv --targets targets.csv --backend cpu --p2p p2p_yukawa --param kappa=3 --leaf 30", 1e-4, 2),
+];
+
 #[test]
 fn a_wanted_error_is_kept_for_every_set_at_targets_and_with_dipoles() {
+    check_wanted(WANTED);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn a_wanted_error_is_kept_for_every_set_in_more_runs() {
+    check_wanted(MORE_WANTED);
+}
+
+/// The promise is that for every set of charges, at the targets.
+fn check_wanted(rows: &[Wanted]) {
     let p = Place::new();
     run(&p, "--n 1500 --seed 3 --save-particles all.csv");
     let all = numbers(&p.text("all.csv"), "x,y,z,q");
@@ -142,20 +182,7 @@ fn a_wanted_error_is_kept_for_every_set_at_targets_and_with_dipoles() {
     file("both.csv", "x,y,z,q,px,py,pz", &|k, r| [r, &[0.1 * wave(k, 0.3), 0.1 * wave(k, 0.7), 0.1]].concat());
     file("moments.csv", "x,y,z,px,py,pz,q2", &|k, r| [&r[..3], &[wave(k, 0.3), 0.0, 0.1, r[3]]].concat());
     file("targets.csv", "x,y,z", &|_, r| vec![0.3 + 0.5 * r[1], 1.2 * r[2], 0.1 + r[0]]);
-    for (words, wanted, sets) in [
-        ("--particles sets.csv", 1e-5, 2),
-        ("--particles both.csv --leaf 30", 1e-5, 1),
-        ("--particles moments.csv --hessian --leaf 30", 1e-4, 2),
-        ("--particles all.csv --targets targets.csv --leaf 30", 1e-7, 1),
-        ("--particles both.csv --targets targets.csv --hessian --leaf 30", 1e-5, 1),
-        ("--particles moments.csv --targets targets.csv --periodic 1.3 --periodic-axes xy --leaf 30", 1e-4, 2),
-        (
-            "--particles sets.csv --targets targets.csv --backend cpu --p2p p2p_yukawa --param kappa=3 --leaf 30",
-            1e-4,
-            2,
-        ),
-        ("--particles sets.csv --targets targets.csv --backend emulator --leaf 60", 3e-3, 2),
-    ] {
+    for &(words, wanted, sets) in rows {
         let words = if words.contains("--backend") { words.to_string() } else { format!("{words} --backend cpu") };
         let tuned = format!("{words} --tol {wanted:e}");
         let s = stats(&p, &format!("{tuned} --check 1000 -o one.csv"));

@@ -30,6 +30,8 @@ pub struct Header<'h> {
     /// Bytes of a record.
     pub record: usize,
     pub rows: usize,
+    /// Whether it is an array of one dimension.
+    pub is_line: bool,
     pub is_fortran: bool,
 }
 
@@ -45,26 +47,37 @@ impl<'h> Header<'h> {
             _ => return Err("its header names no order".into()),
         };
         let shape = shape(text).ok_or("its header names no shape")?;
+        Header::of(descr, is_fortran, &shape)
+    }
+
+    /// The header of an array with this format, from its beginning on, and shape.
+    pub fn of(descr: &'h str, is_fortran: bool, shape: &[usize]) -> Result<Header<'h>, String> {
         let mut read = Reader { rest: descr, depth: 0 };
         if descr.starts_with('[') {
-            let rows = match shape[..] {
+            let rows = match *shape {
                 [n] | [n, 1] => n,
-                _ => return Err(dimensions(&shape, "an array of records has one dimension")),
+                _ => return Err(dimensions(shape.len(), "an array of records has one dimension")),
             };
             let mut fields = Vec::new();
             let record = read.record(0, Some(&mut fields))?;
             let descr = &descr[..descr.len() - read.rest.len()];
-            return Ok(Header { descr, plain: None, fields, record, rows, is_fortran: false });
+            return Ok(Header { descr, plain: None, fields, record, rows, is_line: true, is_fortran: false });
         }
         let name = read.quoted().ok_or("its format cannot be read")?;
         let descr = &descr[..descr.len() - read.rest.len()];
         let scalar = scalar(name).ok_or_else(|| unread(name))?;
-        match shape[..] {
-            [rows, width] => {
-                Ok(Header { descr, plain: Some((scalar, width)), fields: Vec::new(), record: 0, rows, is_fortran })
-            }
-            _ => Err(dimensions(&shape, "a row for each particle is needed, and so two")),
-        }
+        let (rows, width) = match *shape {
+            [rows] => (rows, 1),
+            [rows, width] => (rows, width),
+            _ => return Err(dimensions(shape.len(), ROWS)),
+        };
+        let is_line = shape.len() == 1;
+        Ok(Header { descr, plain: Some((scalar, width)), fields: Vec::new(), record: 0, rows, is_line, is_fortran })
+    }
+
+    /// Refuses a line of numbers where rows are needed.
+    pub fn check_rows(&self) -> Result<(), String> {
+        if self.plain.is_some() && self.is_line { Err(dimensions(1, ROWS)) } else { Ok(()) }
     }
 
     pub fn row_bytes(&self) -> Option<usize> {
@@ -72,8 +85,11 @@ impl<'h> Header<'h> {
     }
 }
 
-fn dimensions(shape: &[usize], wanted: &str) -> String {
-    format!("it is an array of {} dimensions; {wanted}", shape.len())
+/// The dimensions that an array of numbers must have.
+const ROWS: &str = "a row for each particle is needed, and so two";
+
+fn dimensions(count: usize, wanted: &str) -> String {
+    format!("it is an array of {count} dimensions; {wanted}")
 }
 
 fn unread(format: &str) -> String {

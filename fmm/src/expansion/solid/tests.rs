@@ -355,7 +355,6 @@ fn check_mixed(near2: u64, orders: &[usize]) {
 fn products_in_f32_round_less_than_a_tenth_of_what_the_order_leaves_out() {
     check_mixed(4, &[6, 8, 15]);
     check_mixed(9, &[6, 13]);
-    check_mixed(16, &[8]);
 }
 
 #[test]
@@ -363,7 +362,7 @@ fn products_in_f32_round_less_than_a_tenth_of_what_the_order_leaves_out() {
 fn products_in_f32_round_little_at_all_orders() {
     check_mixed(4, &[20, 25, 30]);
     check_mixed(9, &[8, 18]);
-    check_mixed(16, &[6, 12]);
+    check_mixed(16, &[6, 8, 12]);
 }
 
 #[test]

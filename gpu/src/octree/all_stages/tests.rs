@@ -97,7 +97,7 @@ fn gpus_that_hold_parts_of_crowded_particles_give_the_bits_of_one() {
         z: [vec![0.125; n], vec![1.0]].concat(),
         q: (0..=n).map(|k| k as f64 - 3.5).collect(),
     };
-    let stats = same_on_all(&point(40), 1, 1, &[2, 3, 7]);
+    let stats = same_on_all(&point(40), 1, 1, &[2, 7]);
     assert_eq!((stats.recomputed, stats.close_pairs), (40, 0));
     // A crowd whose pairs are nearly all too close for f32, in the shares of all GPUs.
     let mut crowd = generate(90, Distribution::Uniform, Charge::Random, 1);
@@ -106,7 +106,7 @@ fn gpus_that_hold_parts_of_crowded_particles_give_the_bits_of_one() {
             column[k] = 0.4 + 1e-6 * column[k];
         }
     }
-    let stats = same_on_all(&crowd, 2, 2, &[2, 3, 4]);
+    let stats = same_on_all(&crowd, 2, 2, &[3, 4]);
     assert!(stats.recomputed >= 60 && stats.close_pairs >= 1770, "{stats:?}");
 }
 
@@ -141,23 +141,23 @@ fn a_gpu_takes_targets_apart_and_several_sets_of_charges() {
     if !on_host::is_there() {
         return;
     }
-    let mut sources = generate(1200, Distribution::Uniform, Charge::Random, 1);
-    let targets = generate(500, Distribution::Uniform, Charge::Random, 2);
+    let mut sources = generate(500, Distribution::Uniform, Charge::Random, 1);
+    let targets = generate(250, Distribution::Uniform, Charge::Random, 2);
     // A target at the very place of a source, and one close to another source.
     for (column, at) in [&mut sources.x, &mut sources.y, &mut sources.z].into_iter().zip(targets.columns()) {
         (column[3], column[7]) = (at[10], at[20] * (1.0 + 1e-9));
     }
     let geometry = Geometry { sources: sources.columns(), targets: Some(targets.columns()) };
-    let (first, second) = (&sources.q[..], &targets.q.repeat(3)[..1200]);
+    let (first, second) = (&sources.q[..], &targets.q.repeat(2)[..]);
     let one = computed::<f32>(geometry, &[first, second], 1, 5, 8);
     for (charges, field) in [first, second].into_iter().zip(&one.fields) {
         let direct = Direct { geometry, sources: charges.into(), eps: 0.0, hessian: false };
-        let errors = error::measure_all(&direct, None, field, 500, 1);
+        let errors = error::measure_all(&direct, None, field, 250, 1);
         let is_right = [errors.gradient_median, errors.gradient_rel_l2].iter().all(|e| e.is_some_and(|e| e < 2e-3));
-        assert!(field.potential.len() == 500 && is_right, "{errors:?}");
+        assert!(field.potential.len() == 250 && is_right, "{errors:?}");
     }
     // One target and one source each time; neither the sources nor the targets are close to themselves.
-    assert_eq!((one.stats.targets, one.stats.close_pairs, one.stats.recomputed), (Some(500), 2, 4));
+    assert_eq!((one.stats.targets, one.stats.close_pairs, one.stats.recomputed), (Some(250), 2, 4));
     let three = computed::<f32>(geometry, &[first, second], 3, 5, 8);
     assert!(three.fields == one.fields);
 }
@@ -177,7 +177,7 @@ fn particles_made_on_gpus_have_the_errors_and_the_bits_of_others() {
     let on = |count: usize| {
         let devices: Vec<HostDevice> = (0..count).map(|_| HostDevice::default()).collect();
         let mut whole: GpuFmm<f32, HostDevice> = GpuFmm::new(&devices, &kernel, 4, units).expect("it compiles");
-        task.made(&Team::alone(&devices), &mut whole, 800, 60, 1).expect("there is room").expect("it is fit")
+        task.made(&Team::alone(&devices), &mut whole, 500, 60, 1).expect("there is room").expect("it is fit")
     };
     let (one, two) = (on(1), on(2));
     let found = one.errors.gradient_rel_l2.expect("a gradient");

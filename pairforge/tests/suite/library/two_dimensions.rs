@@ -2,7 +2,7 @@
 
 use pairforge::Error;
 use pairforge::kernel;
-use pairforge::plane::{Fmm, Geometry, Kernel, Options, Plan, Strengths};
+use pairforge::plane::{Fmm, Geometry, Kernel, Options, Plan, Points, Strengths};
 
 /// Points on a spiral, and complex strengths.
 fn points(n: usize) -> [Vec<f64>; 4] {
@@ -38,10 +38,13 @@ fn a_solver_serves_points_that_move_and_targets_of_their_own() {
     let [x, y, q, _] = points(500);
     let fmm = Fmm::new(&Options::default().kernel(Kernel::Log).order(30)).unwrap();
     let at = [[0.5, -3.0], [0.25, 7.0]];
+    let mut owned = fmm.plan_owned(Points { sources: [Vec::new(), Vec::new()], targets: None });
     for step in [0.0, 0.125] {
         let moved: Vec<f64> = x.iter().map(|x| x + step).collect();
         let geometry = Geometry { sources: [&moved, &y], targets: Some([&at[0], &at[1]]) };
         let field = fmm.plan(geometry).run(q[..].into()).unwrap();
+        owned.update(Points { sources: [moved.clone(), y.clone()], targets: Some(at.map(|column| column.to_vec())) });
+        assert_eq!(owned.run(q[..].into()).unwrap(), field);
         for (found, (at_x, at_y)) in field.potential.iter().zip(at[0].iter().zip(&at[1])) {
             let right: f64 = (0..500).map(|j| q[j] * (moved[j] - at_x).hypot(y[j] - at_y).ln()).sum();
             assert!((found - right).abs() <= 1e-9 * right.abs().max(1.0), "{found} {right}");

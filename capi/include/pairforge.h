@@ -1,0 +1,215 @@
+/* Pairforge from C. Every call that can fail gives a status, and `pairforge_last_error` has a sentence for the last failure of the
+ * calling thread. Things that calls make are freed by calls of their own. Made from the sources by cbindgen. */
+
+#ifndef PAIRFORGE_H
+#define PAIRFORGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// How a call has ended. The numbers are those of the command's exit statuses.
+typedef enum pairforge_status {
+    PAIRFORGE_OK = 0,
+    // What was given cannot be computed: numbers, options, the text of a kernel.
+    PAIRFORGE_INPUT = 1,
+    // The call itself is wrong: a null pointer, a name that is not there.
+    PAIRFORGE_USAGE = 2,
+    // A tool or a device is missing or has failed.
+    PAIRFORGE_TOOL = 3,
+    // A fault of the library.
+    PAIRFORGE_INTERNAL = 4,
+} pairforge_status;
+
+// A compiled kernel with values of its parameters. Runs of one kernel can go on at once in any number of threads; setting a parameter
+// and freeing is for one thread while no other uses it.
+typedef struct pairforge_kernel pairforge_kernel;
+
+// Options of a plan. Whatever is not set is chosen: by the tolerance where there is one, else as the field usually has it.
+typedef struct pairforge_options pairforge_options;
+
+// Sources and targets at fixed positions, for any number of sets of charges. Runs of one plan and of several can go on at once in any
+// number of threads; freeing and updating a plan is for one thread while no other uses it.
+typedef struct pairforge_plan pairforge_plan;
+
+// A kernel on an open backend with sources, for many runs. One thread uses it at a time.
+typedef struct pairforge_session pairforge_session;
+
+// What a kernel gave at every target.
+typedef struct pairforge_sums pairforge_sums;
+
+// Points in space: coordinates `x[k * stride]` and so on. Three columns have the stride 1, and an array of triples `p` is
+// `x = p, y = p + 1, z = p + 2` with the stride 3.
+typedef struct pairforge_points {
+    const double *x;
+    const double *y;
+    const double *z;
+    size_t count;
+    // From one point to the next, in numbers.
+    ptrdiff_t stride;
+} pairforge_points;
+
+// Results at the targets, each at `[k * stride]`; null pointers for what is not wanted. Potentials are sums of q / |x_j - x_i| over all
+// other sources, and gradients are those with respect to x_i.
+typedef struct pairforge_field {
+    double *potential;
+    double *gx;
+    double *gy;
+    double *gz;
+    // xx, xy, xz, yy, yz, zz of the Hessian, where the option `hessian` asks for it.
+    double *hessian[6];
+    // The number of targets.
+    size_t count;
+    ptrdiff_t potential_stride;
+    ptrdiff_t gradient_stride;
+    ptrdiff_t hessian_stride;
+} pairforge_field;
+
+// A column of numbers for a pin: `mj` for a scalar, `xi[0]` for the first element of a vector.
+typedef struct pairforge_column {
+    const char *name;
+    const double *values;
+    size_t count;
+    // From one number to the next, in numbers.
+    ptrdiff_t stride;
+} pairforge_column;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// The sentence of the last call of this thread that failed, empty if none has. It stays until the next one that fails.
+const char *pairforge_last_error(void);
+
+// The version of the library, such as `0.1.0`.
+const char *pairforge_version(void);
+
+// Makes options of which none is set.
+enum pairforge_status pairforge_options_new(struct pairforge_options **options);
+
+// Frees options; plans that were made with them keep theirs.
+void pairforge_options_free(struct pairforge_options *options);
+
+// Sets an option whose value is a number: `tolerance` (relative error of the gradient), `order`, `theta`, `leaf`, `softening` (a length),
+// `hessian` (0 or 1), `periodic` (the side of a cube).
+enum pairforge_status pairforge_options_set_number(struct pairforge_options *options,
+                                                   const char *name,
+                                                   double value);
+
+// Sets an option whose value is a text: `backend` (`cpu`, `cuda`, `emulator`, `cycle`, `board:PORT`), `precision` (`f32`, `f64`), `expansion`
+// (`cartesian`, `solid`).
+enum pairforge_status pairforge_options_set_text(struct pairforge_options *options,
+                                                 const char *name,
+                                                 const char *value);
+
+// Makes a plan for `sources`, which are the targets too where `targets` is null. `options` may be null for none. The plan keeps
+// copies.
+enum pairforge_status pairforge_plan_new(const struct pairforge_points *sources,
+                                         const struct pairforge_points *targets,
+                                         const struct pairforge_options *options,
+                                         struct pairforge_plan **plan);
+
+// Gives a plan other points, as many or not. It keeps its options, and with a tolerance what it has found for it.
+enum pairforge_status pairforge_plan_update(struct pairforge_plan *plan,
+                                            const struct pairforge_points *sources,
+                                            const struct pairforge_points *targets);
+
+// Computes the field of charges `charges[k * stride]`, as many as there are sources.
+enum pairforge_status pairforge_plan_run(const struct pairforge_plan *plan,
+                                         const double *charges,
+                                         size_t count,
+                                         ptrdiff_t stride,
+                                         const struct pairforge_field *field);
+
+// Sums directly in f64: the reference for the error of a plan. Only `eps`, a softening length, is an option.
+enum pairforge_status pairforge_direct(const struct pairforge_points *sources,
+                                       const struct pairforge_points *targets,
+                                       const double *charges,
+                                       ptrdiff_t stride,
+                                       double eps,
+                                       const struct pairforge_field *field);
+
+// Frees a plan.
+void pairforge_plan_free(struct pairforge_plan *plan);
+
+// Compiles a text of PG2; `name` is what its Verilog modules are called. All mistakes of the text are in `pairforge_last_error`, one a
+// line, each with line, column, code and remedy.
+enum pairforge_status pairforge_kernel_compile(const char *name,
+                                               const char *source,
+                                               struct pairforge_kernel **kernel);
+
+// Takes a shipped kernel, such as `p2p`.
+enum pairforge_status pairforge_kernel_shipped(const char *name, struct pairforge_kernel **kernel);
+
+// Frees a kernel; sessions that were opened with it keep theirs.
+void pairforge_kernel_free(struct pairforge_kernel *kernel);
+
+// The compiler's warnings as a text, one a line; to be freed by `pairforge_text_free`.
+enum pairforge_status pairforge_kernel_warnings(const struct pairforge_kernel *kernel, char **warnings);
+
+// Gives a parameter a value; of a vector each element has one, as in `a[0]`.
+enum pairforge_status pairforge_kernel_set_param(struct pairforge_kernel *kernel,
+                                                 const char *name,
+                                                 double value);
+
+// Sums over all sources (columns `j`) at every target (columns `i`), on a backend such as `emulator`.
+enum pairforge_status pairforge_kernel_run(const struct pairforge_kernel *kernel,
+                                           const char *backend,
+                                           const struct pairforge_column *i,
+                                           size_t i_columns,
+                                           const struct pairforge_column *j,
+                                           size_t j_columns,
+                                           struct pairforge_sums **sums);
+
+// Builds an engine of so many pipelines as synthesisable Verilog: a text, to be freed by `pairforge_text_free`.
+enum pairforge_status pairforge_kernel_build(const struct pairforge_kernel *kernel,
+                                             uint32_t pipelines,
+                                             char **verilog);
+
+// Frees a text that a call has made.
+void pairforge_text_free(char *text);
+
+// Opens a backend for many runs of a kernel with the parameters that it has.
+enum pairforge_status pairforge_session_open(const struct pairforge_kernel *kernel,
+                                             const char *backend,
+                                             struct pairforge_session **session);
+
+// Gives a parameter another value.
+enum pairforge_status pairforge_session_set_param(struct pairforge_session *session,
+                                                  const char *name,
+                                                  double value);
+
+// Takes sources, for all runs until the next ones.
+enum pairforge_status pairforge_session_set_sources(struct pairforge_session *session,
+                                                    const struct pairforge_column *j,
+                                                    size_t columns);
+
+// Sums over all sources at targets.
+enum pairforge_status pairforge_session_run(struct pairforge_session *session,
+                                            const struct pairforge_column *i,
+                                            size_t columns,
+                                            struct pairforge_sums **sums);
+
+// Closes a session.
+void pairforge_session_close(struct pairforge_session *session);
+
+// Writes what an output, or an element of one as in `gout[0]`, is at all targets to `values[k * stride]`; `count` is the number of
+// targets.
+enum pairforge_status pairforge_sums_column(const struct pairforge_sums *sums,
+                                            const char *name,
+                                            double *values,
+                                            size_t count,
+                                            ptrdiff_t stride);
+
+// All flags that the sums at a target have raised, as bits: overflow 1, underflow 2, saturation 4, invalid 8, wrap 16; 0 for a target that
+// is not there.
+uint32_t pairforge_sums_flags(const struct pairforge_sums *sums,
+                              size_t target);
+
+// Frees sums.
+void pairforge_sums_free(struct pairforge_sums *sums);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* PAIRFORGE_H */

@@ -1,0 +1,6 @@
+//! Calls that are wrong end with a status and a sentence, and never end the program.
+
+#[test]
+fn calls_that_are_wrong_end_with_a_status_and_a_sentence() {
+    super::check("tests/programs/misuse.c");
+}
