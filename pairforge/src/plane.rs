@@ -43,6 +43,8 @@ struct Opened {
     solver: Turn<Solver>,
     /// The choices where native code on the CPU runs everything, which any number of runs can use at once.
     native: Option<Choices>,
+    /// Options that keep the tolerance of the first run.
+    found: Mutex<Option<fmm::plane::Options>>,
 }
 
 /// Points as columns of x and y of their own.
@@ -61,7 +63,7 @@ impl Fmm {
     pub fn new(options: &Options) -> Result<Fmm, Error> {
         let solver = Solver::new(options.clone())?;
         let native = solver.native();
-        Ok(Fmm(Arc::new(Opened { solver: Turn::new(solver), native })))
+        Ok(Fmm(Arc::new(Opened { solver: Turn::new(solver), native, found: Mutex::new(None) })))
     }
 
     /// A plan for points that are sources and targets, `[&x, &y]`, or for a [`Geometry`] with targets of its own.
@@ -85,7 +87,7 @@ impl<'a> Plan<'a> {
         Ok(Fmm::new(options)?.plan(positions))
     }
 
-    /// Takes other positions, as many or not.
+    /// Takes other positions, as many or not, and keeps what earlier runs have found for a [tolerance](Options::tolerance).
     pub fn update(&mut self, points: Points) {
         *self = self.fmm.plan_at(Positions::Owned(points));
     }
@@ -120,8 +122,8 @@ impl<'a> Plan<'a> {
         sets: &[Strengths],
         progress: &mut dyn FnMut(&'static str, usize, usize),
     ) -> Result<Solved, Error> {
-        let Opened { solver, native } = &*self.fmm.0;
-        let kept = locked(&self.kept).clone();
+        let Opened { solver, native, found } = &*self.fmm.0;
+        let kept = self.known()?;
         let solved = match (kept, native) {
             (Some(plan), Some(_)) => return again(plan, sets, &mut [], progress),
             (Some(plan), None) => return solver.take()?.again(plan, sets, progress),
@@ -129,8 +131,19 @@ impl<'a> Plan<'a> {
             (None, None) => solver.take()?.solve(self.positions.geometry(), sets, progress)?,
         };
         if let Some(plan) = &solved.plan {
+            locked(found).get_or_insert_with(|| plan.options.clone());
             locked(&self.kept).get_or_insert_with(|| plan.clone());
         }
         Ok(solved)
+    }
+
+    /// The plan of an earlier run, or one with the options that an earlier plan has found.
+    fn known(&self) -> Result<Option<Arc<fmm::plane::Plan>>, Error> {
+        if let Some(plan) = &*locked(&self.kept) {
+            return Ok(Some(plan.clone()));
+        }
+        let Some(options) = locked(&self.fmm.0.found).clone() else { return Ok(None) };
+        let plan = Arc::new(fmm::plane::Plan::new(self.positions.geometry(), &options)?);
+        Ok(Some(locked(&self.kept).get_or_insert(plan).clone()))
     }
 }
