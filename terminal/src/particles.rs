@@ -21,9 +21,12 @@ use fmm::data::text::Columns;
 use fmm::shown;
 use std::path::{Path, PathBuf};
 
+/// Makes an input of a text and its delimiter, where one is stated; the names of columns that are left out go into the list.
+type FromText<T> = fn(&str, Option<char>, &mut Vec<String>) -> Result<T, ParticleError>;
+
 /// How a kind of input is made of each format.
 pub struct Reader<T> {
-    text: fn(&str, Option<char>, &mut Vec<String>) -> Result<T, ParticleError>,
+    text: FromText<T>,
     npy: fn(&[u8], &mut Vec<String>) -> Result<T, ParticleError>,
     named: fn(Columns, &mut Vec<String>) -> Result<T, ParticleError>,
     wanted: Wanted,
