@@ -119,16 +119,16 @@ pub unsafe extern "C" fn pairforge_plan_run(
             let charges = numbers("charges", charges, count, stride)?;
             field.check(plan.targets)?;
             let found = plan.plan.run(&charges)?;
+            if found.hessian.is_none() && field.hessian.iter().any(|column| !column.is_null()) {
+                return usage("the Hessian was not asked for; set the option `hessian` to 1 before the plan is made");
+            }
             field.potential().write(&found.potential)?;
             if let Some(gradient) = &found.gradient {
                 field.gradient().iter().zip(gradient).try_for_each(|(room, column)| room.write(column))?;
             }
-            if let Some(hessian) = &found.hessian {
-                field.hessian().iter().zip(hessian).try_for_each(|(room, column)| room.write(column))?;
-            } else if field.hessian.iter().any(|column| !column.is_null()) {
-                return usage("the Hessian was not asked for; set the option `hessian` to 1 before the plan is made");
-            }
-            Ok(())
+            found.hessian.iter().try_for_each(|hessian| {
+                field.hessian().iter().zip(hessian).try_for_each(|(room, column)| room.write(column))
+            })
         }
     })
 }
