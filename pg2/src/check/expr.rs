@@ -272,22 +272,6 @@ impl<'a> Checker<'a> {
     fn index(&mut self, base: (Value, ExprId), index: (Value, ExprId)) -> Value {
         let (span, text) = (self.span(index.1), self.operand_text(base.1));
         let at = self.span(base.1);
-        if let Value::Typed(typed) = &base.0
-            && typed.is_scalar()
-            && typed.format.is_int()
-            && let Value::Exact(bit) = &index.0
-        {
-            let message = format!("`{text}` is a scalar and has no elements");
-            let whole = Span { start: at.start, end: span.end + self.text[span.end..].find(']').map_or(0, |k| k + 1) };
-            let meant = format!("({text} >> {} & 1)", span.of(self.text));
-            let is_bit = small_integer(bit).is_some_and(|k| (0..typed.format.width() as i64).contains(&k));
-            let error = Diagnostic::error(codes::INDEX_SCALAR, message, at, "not a vector");
-            self.error(match is_bit {
-                true => error.help(format!("write `{meant}` for a bit of it, or `{text}` for all")).edit(whole, meant),
-                false => error.help(format!("write `{text}` without an index")),
-            });
-            return Value::Error;
-        }
         match base.0 {
             Value::Error => Value::Error,
             Value::Typed(typed) => self.part(typed, (index.0, span), (&text, at)).map_or(Value::Error, Value::Typed),
@@ -298,11 +282,32 @@ impl<'a> Checker<'a> {
     /// One step of indexing; `place` is what is indexed.
     pub(super) fn part(&mut self, typed: Typed, index: (Value, Span), place: (&str, Span)) -> Option<Typed> {
         let Some((inner, count)) = typed.dims().inner() else {
-            self.no_elements(place.0, place.1);
+            self.no_part(typed.format, &index, place);
             return None;
         };
         let k = self.element(index, count, place.0)?;
         Some(typed.part(inner, k))
+    }
+
+    /// An index behind a scalar: of an int a bit is meant.
+    fn no_part(&mut self, format: Format, (value, span): &(Value, Span), place: (&str, Span)) {
+        let bit = match value {
+            Value::Exact(number) if format.is_int() => small_integer(number),
+            _ => None,
+        };
+        let opens = self.text[..span.start].rfind('[');
+        let closes = self.text[span.end..].find(']').map(|k| span.end + k + 1);
+        let is_bit = bit.is_some_and(|k| (0..format.width() as i64).contains(&k));
+        let (true, Some(opens), Some(closes)) = (is_bit, opens.filter(|k| *k > place.1.start), closes) else {
+            self.no_elements(place.0, place.1);
+            return;
+        };
+        let of = Span { start: place.1.start, end: opens }.of(self.text);
+        let meant = format!("({of} >> {} & 1)", span.of(self.text));
+        let message = format!("`{of}` is a scalar and has no elements");
+        let error = Diagnostic::error(codes::INDEX_SCALAR, message, place.1, "not a vector");
+        let help = format!("write `{meant}` for a bit of it, or `{of}` for all");
+        self.error(error.help(help).edit(Span { start: place.1.start, end: closes }, meant));
     }
 
     pub(super) fn no_elements(&mut self, text: &str, at: Span) -> Value {
