@@ -62,7 +62,7 @@ int main()
             return 2;
     }
 
-    // What fails is an exception with a status.
+    // A failure is an exception with a status.
     try {
         pairforge::options().set("tolerence", 1e-4);
         return 3;

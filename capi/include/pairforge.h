@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// How a call has ended. The numbers are those of the command's exit statuses.
+// The status of a call. The numbers are those of the command's exit statuses.
 typedef enum pairforge_status {
     PAIRFORGE_OK = 0,
-    // What was given cannot be computed: numbers, options, the text of a kernel.
+    // Input that cannot be computed: numbers, options, the text of a kernel.
     PAIRFORGE_INPUT = 1,
     // The call itself is wrong: a null pointer, a name that is not there.
     PAIRFORGE_USAGE = 2,
@@ -34,7 +34,7 @@ typedef struct pairforge_plan pairforge_plan;
 // A kernel on an open backend with sources, for many runs. One thread uses it at a time.
 typedef struct pairforge_session pairforge_session;
 
-// What a kernel gave at every target.
+// Sums of a kernel at every target.
 typedef struct pairforge_sums pairforge_sums;
 
 // Points in space: coordinates `x[k * stride]` and so on. Three columns have the stride 1, and an array of triples `p` is

@@ -16,7 +16,7 @@
 
 namespace pairforge {
 
-// What a call that failed has said.
+// The sentence of a call that failed.
 class error : public std::runtime_error {
 public:
     error(pairforge_status status, const std::string &text) : std::runtime_error(text), status_(status) {}
@@ -231,7 +231,7 @@ private:
     std::vector<one> columns_;
 };
 
-// What a kernel gave at `count` targets.
+// Sums of a kernel at `count` targets.
 class sums {
 public:
     sums(pairforge_sums *made, std::size_t count) : held_(made), count_(count) {}

@@ -156,7 +156,7 @@ pub unsafe fn free<T>(of: *mut T) {
     if !of.is_null() {
         // SAFETY: it was handed out by `hand_out`.
         let thing = unsafe { Box::from_raw(of) };
-        // What a thing does at its end must not unwind into C.
+        // The end of a thing must not unwind into C.
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(thing)));
     }
 }

@@ -10,7 +10,7 @@ use std::ffi::c_char;
 #[allow(non_camel_case_types, reason = "it is a name in C")]
 pub struct pairforge_session(Session);
 
-/// What a kernel gave at every target.
+/// Sums of a kernel at every target.
 #[allow(non_camel_case_types, reason = "it is a name in C")]
 pub struct pairforge_sums(pub Sums);
 

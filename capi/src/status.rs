@@ -1,17 +1,17 @@
-//! How calls end: a status, and a sentence for whoever wants to know more.
+//! Ends of calls: a status, and a sentence for whoever wants to know more.
 
 use pairforge::kernel::{CompileError, RunError};
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How a call has ended. The numbers are those of the command's exit statuses.
+/// The status of a call. The numbers are those of the command's exit statuses.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(non_camel_case_types, reason = "it is a name in C")]
 pub enum pairforge_status {
     PAIRFORGE_OK = 0,
-    /// What was given cannot be computed: numbers, options, the text of a kernel.
+    /// Input that cannot be computed: numbers, options, the text of a kernel.
     PAIRFORGE_INPUT = 1,
     /// The call itself is wrong: a null pointer, a name that is not there.
     PAIRFORGE_USAGE = 2,

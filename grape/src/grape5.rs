@@ -5,11 +5,11 @@
 
 use crate::backend::{self, Place};
 use crate::failure;
+use crate::numbered::Numbered;
 use crate::scale::{above, ldexp};
 use fmm::direct::p2p::alone::{Alone, Kept};
 use pairforge::kernel::{Records, Session};
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 
 /// Targets that one call of `g5_set_xi` takes, as codes ask for them: the virtual pipelines of a board. More are taken as well.
 pub const PIPELINES: usize = 96;
@@ -33,21 +33,12 @@ pub struct Board {
 
 static EPS: RwLock<f64> = RwLock::new(0.0);
 
-/// Boards by their device numbers. Each is for one thread at a time; those of several numbers work at once.
-static BOARDS: LazyLock<RwLock<HashMap<i32, Arc<Mutex<Board>>>>> = LazyLock::new(Default::default);
+/// Boards by their device numbers.
+static BOARDS: Numbered<Board> = Numbered::new();
 
 /// Does something with a board.
 pub fn with<R>(device: i32, what: impl FnOnce(&mut Board) -> R) -> R {
-    let known = BOARDS.read().unwrap_or_else(PoisonError::into_inner).get(&device).cloned();
-    let board = known.unwrap_or_else(|| {
-        let mut boards = BOARDS.write().unwrap_or_else(PoisonError::into_inner);
-        boards.entry(device).or_default().clone()
-    });
-    what(&mut locked(&board))
-}
-
-fn locked(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
-    board.lock().unwrap_or_else(PoisonError::into_inner)
+    BOARDS.with(device, what)
 }
 
 /// Looks for the backend, so that a missing one is known at the start.
@@ -61,7 +52,7 @@ pub fn open() {
 
 /// Forgets all boards.
 pub fn close() {
-    BOARDS.write().unwrap_or_else(PoisonError::into_inner).clear();
+    BOARDS.forget_all();
 }
 
 /// The softening length of all boards.

@@ -6,10 +6,9 @@
 pub mod kernel;
 
 use crate::backend::{self, Place};
+use crate::numbered::Numbered;
 use fmm::direct::hermite::{Bodies, Body, Motion, Target};
 use kernel::Kernel;
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 /// Targets that codes give at once: the pipelines of a chip times its virtual ones. Arrays of codes have this length; more are taken as
 /// well.
@@ -58,17 +57,12 @@ pub struct Cluster {
     kernel: Option<Kernel>,
 }
 
-/// Clusters by their numbers. Each is for one thread at a time; those of several numbers work at once.
-static CLUSTERS: LazyLock<RwLock<HashMap<i32, Arc<Mutex<Cluster>>>>> = LazyLock::new(Default::default);
+/// Clusters by their numbers.
+static CLUSTERS: Numbered<Cluster> = Numbered::new();
 
 /// Does something with a cluster.
 pub fn with<R>(number: i32, what: impl FnOnce(&mut Cluster) -> R) -> R {
-    let known = CLUSTERS.read().unwrap_or_else(PoisonError::into_inner).get(&number).cloned();
-    let cluster = known.unwrap_or_else(|| {
-        let mut clusters = CLUSTERS.write().unwrap_or_else(PoisonError::into_inner);
-        clusters.entry(number).or_default().clone()
-    });
-    what(&mut cluster.lock().unwrap_or_else(PoisonError::into_inner))
+    CLUSTERS.with(number, what)
 }
 
 /// Opens a cluster without sources.
@@ -79,7 +73,7 @@ pub fn open(number: i32) {
 
 /// Forgets a cluster.
 pub fn close(number: i32) {
-    CLUSTERS.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
+    CLUSTERS.forget(number);
 }
 
 impl Source {

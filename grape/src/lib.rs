@@ -12,4 +12,5 @@ mod failure;
 mod grape5;
 mod grape6;
 mod names;
+mod numbered;
 mod scale;

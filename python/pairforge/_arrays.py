@@ -16,16 +16,21 @@ Floats = npt.NDArray[np.float64]
 MOST = 2**31
 
 
-def numbers(name: str, given: Any, complex_too: bool = False) -> npt.NDArray[Any]:
-    """An array of float64 (or complex128), which is the caller's own where it is one already."""
-    if type(given) is np.ndarray and given.dtype == np.float64:
-        return given
+def host_array(name: str, given: Any) -> npt.NDArray[Any]:
+    """An array of any type of numbers, in the memory of the host."""
     try:
-        array = np.asarray(on_host(name, given))
+        return np.asarray(on_host(name, given))
     except Error:
         raise
     except Exception as why:
         raise InputError(f"`{name}` is no array of numbers: {why}") from None
+
+
+def numbers(name: str, given: Any, complex_too: bool = False) -> npt.NDArray[Any]:
+    """An array of float64 (or complex128), which is the caller's own where it is one already."""
+    if type(given) is np.ndarray and given.dtype == np.float64:
+        return given
+    array = host_array(name, given)
     kind = array.dtype.kind
     if kind == "c" and complex_too:
         return array.astype(np.complex128, copy=False)

@@ -18,7 +18,7 @@ ON_CPU = 1
 
 
 def on_host(name: str, given: Any) -> Any:
-    """What NumPy can take: `given` itself, or a copy of it on the host."""
+    """An argument as NumPy takes it: `given` itself, or a copy of it on the host."""
     if isinstance(given, (np.ndarray, list, tuple, int, float)) or hasattr(given, "__array_interface__"):
         return given
     if hasattr(given, "__cuda_array_interface__"):

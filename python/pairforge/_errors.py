@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Error(Exception):
-    """What Pairforge could not compute."""
+    """A computation that Pairforge could not do."""
 
 
 class InputError(Error, ValueError):

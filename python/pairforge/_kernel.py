@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _pairforge
-from ._device import on_host
-from ._errors import Error, InputError, UsageError
+from ._arrays import host_array
+from ._errors import InputError, UsageError
 
 
 class Pin:
@@ -264,12 +264,7 @@ class Kernel:
 
 def _columns(what: str, pin: Pin, given: Any, raw: bool) -> list[tuple[str, Any]]:
     """The columns of a pin's elements from an array of shape (n, *shape)."""
-    try:
-        array = np.asarray(on_host(what, given))
-    except Error:
-        raise
-    except Exception as why:
-        raise InputError(f"`{what}` is no array of numbers: {why}") from None
+    array = host_array(what, given)
     if array.ndim != 1 + len(pin.shape) or array.shape[1:] != pin.shape:
         shape = ", ".join(["n", *map(str, pin.shape)]) + ("," if not pin.shape else "")
         raise InputError(f"`{what}` has the shape {array.shape}; give ({shape})")

@@ -16,7 +16,7 @@ from ._kernel import as_kernel
 
 
 class Result2:
-    """What a run in two dimensions gives, at the targets in their order; of k sets of strengths with an axis of k before.
+    """The results of a run in two dimensions, at the targets in their order; of k sets of strengths with an axis of k before.
 
     Of the kernel "log" `potential` is the sum of q log |z_i - z_j| and `gradient` (n, 2) its gradient; of "harmonic" `field` is the
     complex sum of q / (z_j - z_i). What a kernel does not have is None.

@@ -37,7 +37,7 @@ impl State {
     }
 }
 
-/// What a run is given: for each set its charges, its dipole moments, or both.
+/// The arguments of a run: for each set its charges, its dipole moments, or both.
 pub struct Sets<'py> {
     charges: Option<Vec<PyReadonlyArray1<'py, f64>>>,
     dipoles: Option<Vec<PyReadonlyArray2<'py, f64>>>,
@@ -57,9 +57,7 @@ impl Plan {
         let options = options::in_space(given)?;
         let flag = |name: &str| -> PyResult<bool> { given.get_item(name)?.map_or(Ok(false), |value| value.extract()) };
         let has_hessian = flag("hessian")?;
-        let backend: Option<String> = given.get_item("backend")?.map(|value| value.extract()).transpose()?;
-        let has_kernel = given.get_item("kernel")?.is_some_and(|value| !value.is_none());
-        let is_native = backend.is_none_or(|name| name == "cpu") && !has_kernel;
+        let is_native = options::is_native(given, "kernel")?;
         let points = points(&sources, targets.as_ref())?;
         let cancel = Cancel::new();
         let own = options.clone().cancel(cancel.clone());

@@ -36,14 +36,24 @@ fn word<T: Copy>(name: &str, value: &Bound<'_, PyAny>, known: &[(&str, T)]) -> P
 
 const PRECISIONS: [(&str, Precision); 2] = [("f32", Precision::F32), ("f64", Precision::F64)];
 
+/// Keyword arguments that are not None.
+fn stated<'py>(given: &Bound<'py, PyDict>) -> impl Iterator<Item = PyResult<(String, Bound<'py, PyAny>)>> {
+    let all = given.iter().filter(|(_, value)| !value.is_none());
+    all.map(|(name, value)| Ok((name.cast::<PyString>()?.extract()?, value)))
+}
+
+/// Whether native code on the CPU runs everything: no other backend is named, and no kernel by the name of `kernel`.
+pub fn is_native(given: &Bound<'_, PyDict>, kernel: &str) -> PyResult<bool> {
+    let backend: Option<String> = given.get_item("backend")?.map(|value| value.extract()).transpose()?;
+    let has_kernel = given.get_item(kernel)?.is_some_and(|value| !value.is_none());
+    Ok(backend.is_none_or(|name| name == "cpu") && !has_kernel)
+}
+
 /// Options of an FMM from keyword arguments; those that are None are left out.
 pub fn in_space(given: &Bound<'_, PyDict>) -> PyResult<Options> {
     let mut all = Options::default();
-    for (name, value) in given {
-        if value.is_none() {
-            continue;
-        }
-        let name: String = name.cast::<PyString>()?.extract()?;
+    for given in stated(given) {
+        let (name, value) = given?;
         all = match name.as_str() {
             "tol" => all.tolerance(tolerance(&name, &value)?),
             "order" => all.order(natural(&name, &value)?),
@@ -79,11 +89,8 @@ pub fn in_space(given: &Bound<'_, PyDict>) -> PyResult<Options> {
 /// Options of an FMM in two dimensions.
 pub fn in_the_plane(given: &Bound<'_, PyDict>) -> PyResult<plane::Options> {
     let mut all = plane::Options::default();
-    for (name, value) in given {
-        if value.is_none() {
-            continue;
-        }
-        let name: String = name.cast::<PyString>()?.extract()?;
+    for given in stated(given) {
+        let (name, value) = given?;
         all = match name.as_str() {
             "tol" => all.tolerance(tolerance(&name, &value)?),
             "order" => all.order(natural(&name, &value)?),

@@ -29,9 +29,7 @@ impl Plan2 {
         given: &Bound<'_, PyDict>,
     ) -> PyResult<Plan2> {
         let options = options::in_the_plane(given)?;
-        let backend: Option<String> = given.get_item("backend")?.map(|value| value.extract()).transpose()?;
-        let has_kernel = given.get_item("p2p")?.is_some_and(|value| !value.is_none());
-        let is_native = backend.is_none_or(|name| name == "cpu") && !has_kernel;
+        let is_native = options::is_native(given, "p2p")?;
         let points = points(&sources, targets.as_ref())?;
         let cancel = Cancel::new();
         let own = options.clone().cancel(cancel.clone());

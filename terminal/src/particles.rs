@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// Makes an input of a text and its delimiter, where one is stated; the names of columns that are left out go into the list.
 type FromText<T> = fn(&str, Option<char>, &mut Vec<String>) -> Result<T, ParticleError>;
 
-/// How a kind of input is made of each format.
+/// Makers of a kind of input, one for each format.
 pub struct Reader<T> {
     text: FromText<T>,
     npy: fn(&[u8], &mut Vec<String>) -> Result<T, ParticleError>,
@@ -32,7 +32,7 @@ pub struct Reader<T> {
     wanted: Wanted,
 }
 
-/// What a kind of input takes from files that hold more.
+/// The part that a kind of input takes of files that hold more.
 #[derive(Clone, Copy)]
 struct Wanted {
     /// The columns of a single array.
@@ -89,7 +89,7 @@ fn delimiter(text: &str) -> Result<char, String> {
     }
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Default)]
 struct Found {
     columns: Columns,
@@ -159,7 +159,7 @@ enum Format {
     Npy,
     /// A format that holds more than a table.
     Several(fn(Vec<u8>, Option<&str>, Wanted) -> Outcome),
-    /// What is known and not read, in a sentence.
+    /// A format that is known and not read, in a sentence.
     Other(&'static str),
 }
 

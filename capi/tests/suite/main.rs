@@ -49,7 +49,7 @@ fn compiled(source: &str) -> Option<Place> {
     Some(program)
 }
 
-/// What pkg-config says.
+/// The answer of pkg-config.
 fn flags_of(prefix: &Path) -> Option<Vec<String>> {
     let mut command = Command::new("pkg-config");
     command.args(["--cflags", "--libs", "pairforge"]).env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));

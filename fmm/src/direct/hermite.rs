@@ -1,7 +1,7 @@
 //! Acceleration, jerk and potential of softened point masses in f64, as Hermite schemes want them (Makino and Aarseth, PASJ 44, 141,
 //! 1992, eqs. 1 and 2), and nearest neighbours.
 //!
-//! Who a body is says its index: a target is not acted on by bodies of its own index, wherever these are.
+//! Bodies are known by their indices: a target is not acted on by bodies of its own index, wherever these are.
 
 use crate::arith::lanes::Real;
 use crate::arith::vector::{Isa, Vector, vectorised};
@@ -123,7 +123,7 @@ impl Bodies {
         (0..self.count).filter(is_near).map(|k| self.columns[7][k] as i32).collect()
     }
 
-    /// What `some` gives for all targets, from several threads where that pays.
+    /// The results of `some` for all targets, from several threads where that pays.
     fn over<R: Send>(&self, targets: &[Target], some: impl Fn(&[Target]) -> Vec<R> + Send + Sync) -> Vec<R> {
         if targets.len() * self.count < SHARED {
             return some(targets);

@@ -1,4 +1,4 @@
-"""What both libraries have in common: their arguments and results, dimension first, and the sets of densities before it."""
+"""Parts that both libraries have in common: their arguments and results, dimension first, and the sets of densities before it."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ const STYLES: [Style; 13] = [
     style("peri", 7, 1, 4, None),
 ];
 
-/// What stands before and beside the atoms.
+/// The sections before and beside the atoms.
 #[derive(Default)]
 struct Header {
     atoms: usize,

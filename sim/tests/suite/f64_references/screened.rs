@@ -1,4 +1,4 @@
-//! Twins of the kernels of screened charges: Yukawa's potential, and Ewald's sum in real space.
+//! References of the kernels of screened charges: Yukawa's potential, and Ewald's sum in real space.
 
 use super::{F64Reference, Pair, Term, check, dot, nearest_image, shaken, sized};
 use sim::stimuli::Random;
