@@ -44,6 +44,23 @@ int main()
             return 1;
     }
 
+    // Charges and dipole moments as sets of one run.
+    std::vector<std::array<double, 3>> moments(n);
+    for (auto &p : moments)
+        p = {unit(random) - 0.5, unit(random) - 0.5, unit(random) - 0.5};
+    const std::vector<pairforge::sources> sets = {q, moments, {q, moments}};
+    const auto fields = plan.run(sets);
+    for (std::size_t k = 0; k < sets.size(); k++) {
+        const pairforge::field wanted = pairforge::direct(x, sets[k]);
+        double error = 0, size = 0;
+        for (std::size_t i = 0; i < n; i++) {
+            error += std::pow(fields[k].potential[i] - wanted.potential[i], 2);
+            size += std::pow(wanted.potential[i], 2);
+        }
+        if (!(std::sqrt(error / size) < 1e-3))
+            return 7;
+    }
+
     // A kernel whose backend and sources stay open.
     auto gravity = pairforge::kernel::shipped("gravity").set("eps2", 1e-4);
     std::vector<std::array<double, 3>> j = {{0.0, 0.0, 0.0}, {0.25, 0.0, 0.0}};

@@ -5,6 +5,8 @@ program fields
   implicit none
   integer, parameter :: n = 2000
   real(c_double), target :: x(3, n), q(n), potential(n), gradient(3, n), right(n), force(3, n), phi(4)
+  real(c_double), target :: moments(3, n), phis(n, 2)
+  type(pairforge_sources) :: sets(2)
   character(kind=c_char, len=6), target :: names(7)
   type(c_ptr) :: options, plan, kernel, sums
   type(pairforge_column) :: i(3), j(4)
@@ -23,6 +25,17 @@ program fields
   call pairforge_check(pairforge_direct(pairforge_points_of(x), q, 0d0, pairforge_field_of(right, force)))
   print '(a, es8.1)', 'gradient error', sqrt(sum((gradient - force)**2) / sum(force**2))
   if (.not. sqrt(sum((gradient - force)**2) / sum(force**2)) < 1d-5) stop 2
+
+  ! Dipole moments, and charges with them, as sets of one run.
+  do k = 1, n
+     moments(:, k) = [modulo(3 * k, 7) - 3, modulo(5 * k, 11) - 5, modulo(k, 5) - 2]
+  end do
+  sets = [pairforge_sources_of(dipoles=moments), pairforge_sources_of(q, moments)]
+  call pairforge_check(pairforge_plan_run_sets(plan, sets, [pairforge_field_of(phis(:, 1)), pairforge_field_of(phis(:, 2))]))
+  do k = 1, 2
+     call pairforge_check(pairforge_direct_set(pairforge_points_of(x), sets(k), 0d0, pairforge_field_of(right)))
+     if (.not. sqrt(sum((phis(:, k) - right)**2) / sum(right**2)) < 1d-3) stop 7
+  end do
   call pairforge_plan_free(plan)
 
   ! A kernel on the emulator of its pipeline.

@@ -4,10 +4,12 @@ module pairforge
   implicit none
   private
 
-  public :: pairforge_points, pairforge_field, pairforge_column, pairforge_points_of, pairforge_field_of, pairforge_column_of
+  public :: pairforge_points, pairforge_sources, pairforge_field, pairforge_column, pairforge_points_of, pairforge_sources_of
+  public :: pairforge_field_of, pairforge_column_of
   public :: pairforge_error, pairforge_check
   public :: pairforge_options_new, pairforge_options_free, pairforge_options_set_number, pairforge_options_set_text
   public :: pairforge_plan_new, pairforge_plan_update, pairforge_plan_run, pairforge_plan_free, pairforge_direct
+  public :: pairforge_plan_run_sets, pairforge_direct_set
   public :: pairforge_kernel_compile, pairforge_kernel_shipped, pairforge_kernel_free, pairforge_kernel_set_param
   public :: pairforge_kernel_run, pairforge_sums_column, pairforge_sums_flags, pairforge_sums_free
   public :: pairforge_session_open, pairforge_session_set_param, pairforge_session_set_sources, pairforge_session_run
@@ -22,6 +24,12 @@ module pairforge
      integer(c_size_t) :: count = 0
      integer(c_intptr_t) :: stride = 1
   end type pairforge_points
+
+  type, bind(c) :: pairforge_sources
+     type(c_ptr) :: charges = c_null_ptr, px = c_null_ptr, py = c_null_ptr, pz = c_null_ptr
+     integer(c_size_t) :: count = 0
+     integer(c_intptr_t) :: charge_stride = 1, dipole_stride = 1
+  end type pairforge_sources
 
   type, bind(c) :: pairforge_field
      type(c_ptr) :: potential = c_null_ptr, gx = c_null_ptr, gy = c_null_ptr, gz = c_null_ptr
@@ -79,6 +87,22 @@ module pairforge
        integer(c_intptr_t), value :: stride
        type(pairforge_field), intent(in) :: field
      end function plan_run
+
+     integer(c_int) function plan_run_sets(plan, sets, fields, count) bind(c, name="pairforge_plan_run_sets")
+       import :: c_ptr, c_int, c_size_t, pairforge_sources, pairforge_field
+       type(c_ptr), value :: plan
+       type(pairforge_sources), intent(in) :: sets(*)
+       type(pairforge_field), intent(in) :: fields(*)
+       integer(c_size_t), value :: count
+     end function plan_run_sets
+
+     integer(c_int) function direct_set(sources, targets, set, eps, field) bind(c, name="pairforge_direct_set")
+       import :: c_ptr, c_int, c_double, pairforge_sources, pairforge_field
+       type(c_ptr), value :: sources, targets
+       type(pairforge_sources), intent(in) :: set
+       real(c_double), value :: eps
+       type(pairforge_field), intent(in) :: field
+     end function direct_set
 
      integer(c_int) function direct(sources, targets, charges, stride, eps, field) bind(c, name="pairforge_direct")
        import :: c_ptr, c_int, c_intptr_t, c_double, pairforge_field
@@ -205,6 +229,24 @@ contains
     points%z = c_loc(x(3, 1))
   end function pairforge_points_of
 
+  ! What sources carry, from charges(n), dipole moments(3, n), or both, which must stay as long as they are used.
+  function pairforge_sources_of(charges, dipoles) result(sources)
+    real(c_double), intent(in), target, contiguous, optional :: charges(:)
+    real(c_double), intent(in), target, contiguous, optional :: dipoles(:, :)
+    type(pairforge_sources) :: sources
+    if (present(charges)) then
+       sources%count = size(charges, kind=c_size_t)
+       if (sources%count > 0) sources%charges = c_loc(charges(1))
+    end if
+    if (.not. present(dipoles)) return
+    sources%count = size(dipoles, 2, c_size_t)
+    sources%dipole_stride = size(dipoles, 1)
+    if (sources%count == 0) return
+    sources%px = c_loc(dipoles(1, 1))
+    sources%py = c_loc(dipoles(2, 1))
+    sources%pz = c_loc(dipoles(3, 1))
+  end function pairforge_sources_of
+
   ! Room for results in arrays potential(n) and gradient(3, n).
   function pairforge_field_of(potential, gradient) result(field)
     real(c_double), intent(in), target, contiguous :: potential(:)
@@ -302,6 +344,26 @@ contains
     type(pairforge_field), intent(in) :: field
     status = plan_run(plan, charges, size(charges, kind=c_size_t), 1_c_intptr_t, field)
   end function pairforge_plan_run
+
+  ! The field of each of several sets at once.
+  integer(c_int) function pairforge_plan_run_sets(plan, sets, fields) result(status)
+    type(c_ptr), intent(in) :: plan
+    type(pairforge_sources), intent(in) :: sets(:)
+    type(pairforge_field), intent(in) :: fields(size(sets))
+    status = plan_run_sets(plan, sets, fields, size(sets, kind=c_size_t))
+  end function pairforge_plan_run_sets
+
+  integer(c_int) function pairforge_direct_set(sources, set, eps, field, targets) result(status)
+    type(pairforge_points), intent(in), target :: sources
+    type(pairforge_sources), intent(in) :: set
+    real(c_double), intent(in) :: eps
+    type(pairforge_field), intent(in) :: field
+    type(pairforge_points), intent(in), target, optional :: targets
+    type(c_ptr) :: t
+    t = c_null_ptr
+    if (present(targets)) t = c_loc(targets)
+    status = direct_set(c_loc(sources), t, set, eps, field)
+  end function pairforge_direct_set
 
   integer(c_int) function pairforge_direct(sources, charges, eps, field, targets) result(status)
     type(pairforge_points), intent(in), target :: sources

@@ -48,6 +48,19 @@ typedef struct pairforge_points {
     ptrdiff_t stride;
 } pairforge_points;
 
+// What the sources carry: charges at `charges[k * charge_stride]`, dipole moments (charge times length) at `px[k * dipole_stride]` and so
+// on, or both. Null pointers for what they do not carry.
+typedef struct pairforge_sources {
+    const double *charges;
+    const double *px;
+    const double *py;
+    const double *pz;
+    // The number of sources.
+    size_t count;
+    ptrdiff_t charge_stride;
+    ptrdiff_t dipole_stride;
+} pairforge_sources;
+
 // Results at the targets, each at `[k * stride]`; null pointers for what is not wanted. Potentials are sums of q / |x_j - x_i| over all
 // other sources, and gradients are those with respect to x_i.
 typedef struct pairforge_field {
@@ -120,6 +133,13 @@ enum pairforge_status pairforge_plan_run(const struct pairforge_plan *plan,
                                          ptrdiff_t stride,
                                          const struct pairforge_field *field);
 
+// Computes the fields of several sets of charges or dipole moments at once, `fields[k]` that of `sets[k]`. Those of charges alone share
+// the pairs of the near field, so that several cost less than one after the other.
+enum pairforge_status pairforge_plan_run_sets(const struct pairforge_plan *plan,
+                                              const struct pairforge_sources *sets,
+                                              const struct pairforge_field *fields,
+                                              size_t count);
+
 // Sums directly in f64: the reference for the error of a plan. Only `eps`, a softening length, is an option.
 enum pairforge_status pairforge_direct(const struct pairforge_points *sources,
                                        const struct pairforge_points *targets,
@@ -127,6 +147,13 @@ enum pairforge_status pairforge_direct(const struct pairforge_points *sources,
                                        ptrdiff_t stride,
                                        double eps,
                                        const struct pairforge_field *field);
+
+// The same for charges or dipole moments, or both.
+enum pairforge_status pairforge_direct_set(const struct pairforge_points *sources,
+                                           const struct pairforge_points *targets,
+                                           const struct pairforge_sources *set,
+                                           double eps,
+                                           const struct pairforge_field *field);
 
 // Frees a plan.
 void pairforge_plan_free(struct pairforge_plan *plan);

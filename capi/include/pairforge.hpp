@@ -136,6 +136,35 @@ struct field {
     }
 };
 
+// Charges of sources, their dipole moments, or both, which the caller keeps.
+struct sources : pairforge_sources {
+    sources(const std::vector<double> &q) : pairforge_sources{q.data(), nullptr, nullptr, nullptr, q.size(), 1, 3} {}
+
+    sources(const std::vector<std::array<double, 3>> &moments) : pairforge_sources{}
+    {
+        count = moments.size();
+        charge_stride = 1;
+        dipole_stride = 3;
+        if (count)
+            set(moments[0].data());
+    }
+
+    sources(const std::vector<double> &q, const std::vector<std::array<double, 3>> &moments) : sources(moments)
+    {
+        if (q.size() != moments.size())
+            throw error(PAIRFORGE_INPUT, "there must be as many charges as dipole moments");
+        charges = q.data();
+    }
+
+private:
+    void set(const double *first)
+    {
+        px = first;
+        py = first + 1;
+        pz = first + 2;
+    }
+};
+
 // An FMM for sources and targets at fixed positions, for any number of sets of charges.
 class plan {
 public:
@@ -154,6 +183,23 @@ public:
         pairforge_field room = found.room();
         run(charges.data(), charges.size(), 1, room);
         return found;
+    }
+
+    // The fields of several sets at once.
+    std::vector<field> run(const std::vector<sources> &sets, bool with_hessian = false) const
+    {
+        std::vector<field> found(sets.size(), field(targets_, with_hessian));
+        std::vector<pairforge_field> rooms;
+        for (auto &one : found)
+            rooms.push_back(one.room());
+        const std::vector<pairforge_sources> plain(sets.begin(), sets.end());
+        detail::check(pairforge_plan_run_sets(held_.get(), plain.data(), rooms.data(), plain.size()));
+        return found;
+    }
+
+    field run(const sources &set, bool with_hessian = false) const
+    {
+        return std::move(run(std::vector<sources>{set}, with_hessian)[0]);
     }
 
     // Into arrays of the caller's.
@@ -189,6 +235,14 @@ inline field direct(const points &sources, const std::vector<double> &charges, d
     field found(sources.count);
     pairforge_field room = found.room();
     detail::check(pairforge_direct(&sources, nullptr, charges.data(), 1, eps, &room));
+    return found;
+}
+
+inline field direct(const points &points, const sources &set, double eps = 0)
+{
+    field found(points.count);
+    pairforge_field room = found.room();
+    detail::check(pairforge_direct_set(&points, nullptr, &set, eps, &room));
     return found;
 }
 

@@ -137,6 +137,21 @@ pub unsafe fn handle_mut<'a, T>(name: &str, of: *mut T) -> Result<&'a mut T, Fai
     unsafe { of.as_mut() }.map_or_else(|| usage(format!("the {name} is a null pointer")), Ok)
 }
 
+/// Things of the caller's, one behind the other.
+///
+/// # Safety
+/// There must be `count` of them.
+pub unsafe fn items<'a, T>(name: &str, first: *const T, count: usize) -> Result<&'a [T], Failure> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if first.is_null() {
+        return usage(format!("{name} is a null pointer; give the address of {count} of them"));
+    }
+    // SAFETY: they are there.
+    Ok(unsafe { std::slice::from_raw_parts(first, count) })
+}
+
 /// Hands out what a call has made.
 ///
 /// # Safety

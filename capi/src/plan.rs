@@ -1,10 +1,12 @@
 //! Plans of the Fast Multipole Method.
 
-use crate::arrays::{Room, columns, free, hand_out, handle, handle_mut, numbers, pairforge_points};
+use crate::arrays::{Room, columns, free, hand_out, handle, handle_mut, items, numbers, pairforge_points};
 use crate::options::pairforge_options;
 use crate::status::{Failure, call, input, pairforge_status, usage};
+use fmm::data::particles::Field;
 use fmm::direct::summation::Direct;
 use pairforge::fmm::{Fmm, Options, Plan, Points, Sources};
+use std::borrow::Cow;
 
 /// Sources and targets at fixed positions, for any number of sets of charges. Runs of one plan and of several can go on at once in any
 /// number of threads; freeing and updating a plan is for one thread while no other uses it.
@@ -32,6 +34,69 @@ pub struct pairforge_field {
     pub potential_stride: isize,
     pub gradient_stride: isize,
     pub hessian_stride: isize,
+}
+
+/// What the sources carry: charges at `charges[k * charge_stride]`, dipole moments (charge times length) at `px[k * dipole_stride]` and so
+/// on, or both. Null pointers for what they do not carry.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(non_camel_case_types, reason = "it is a name in C")]
+pub struct pairforge_sources {
+    pub charges: *const f64,
+    pub px: *const f64,
+    pub py: *const f64,
+    pub pz: *const f64,
+    /// The number of sources.
+    pub count: usize,
+    pub charge_stride: isize,
+    pub dipole_stride: isize,
+}
+
+/// The numbers of a set, copied where they are strided.
+struct Set<'a> {
+    charges: Option<Cow<'a, [f64]>>,
+    dipoles: Option<[Cow<'a, [f64]>; 3]>,
+}
+
+impl Set<'_> {
+    fn sources(&self) -> Sources<'_> {
+        Sources { charges: self.charges.as_deref(), dipoles: self.dipoles.as_ref().map(|p| p.each_ref().map(|p| &**p)) }
+    }
+
+    fn is_finite(&self) -> bool {
+        let moments = self.dipoles.iter().flatten();
+        self.charges.iter().chain(moments).all(|numbers| numbers.iter().all(|x| x.is_finite()))
+    }
+}
+
+impl pairforge_sources {
+    /// # Safety
+    /// The numbers must be there.
+    unsafe fn set<'a>(&self, sources: usize) -> Result<Set<'a>, Failure> {
+        let pairforge_sources { charges, px, py, pz, count, charge_stride, dipole_stride } = *self;
+        if count != sources {
+            return input(format!("there are {count} charges or moments of {sources} sources; give as many"));
+        }
+        if [px, py, pz].iter().any(|p| p.is_null()) && [px, py, pz].iter().any(|p| !p.is_null()) {
+            return usage("a column of dipole moments is a null pointer, and another is not; give px, py and pz or none");
+        }
+        if charges.is_null() && px.is_null() && count > 0 {
+            return usage("charges and dipole moments are null pointers; give one of them");
+        }
+        // SAFETY: as for this function.
+        unsafe {
+            let charges = match charges.is_null() && !px.is_null() {
+                true => None,
+                false => Some(numbers("charges", charges, count, charge_stride)?),
+            };
+            let moments = |name, first| numbers(name, first, count, dipole_stride);
+            let dipoles = match px.is_null() {
+                true => None,
+                false => Some([moments("px", px)?, moments("py", py)?, moments("pz", pz)?]),
+            };
+            Ok(Set { charges, dipoles })
+        }
+    }
 }
 
 /// # Safety
@@ -118,17 +183,36 @@ pub unsafe extern "C" fn pairforge_plan_run(
             }
             let charges = numbers("charges", charges, count, stride)?;
             field.check(plan.targets)?;
-            let found = plan.plan.run(&charges)?;
-            if found.hessian.is_none() && field.hessian.iter().any(|column| !column.is_null()) {
-                return usage("the Hessian was not asked for; set the option `hessian` to 1 before the plan is made");
+            field.write(&plan.plan.run(&charges)?)
+        }
+    })
+}
+
+/// Computes the fields of several sets of charges or dipole moments at once, `fields[k]` that of `sets[k]`. Those of charges alone share
+/// the pairs of the near field, so that several cost less than one after the other.
+///
+/// # Safety
+/// The sets must be there, and room for results.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pairforge_plan_run_sets(
+    plan: *const pairforge_plan,
+    sets: *const pairforge_sources,
+    fields: *const pairforge_field,
+    count: usize,
+) -> pairforge_status {
+    call(|| {
+        // SAFETY: as for this function.
+        unsafe {
+            let plan = handle("plan", plan)?;
+            let (sets, fields) = (items("sets", sets, count)?, items("fields", fields, count)?);
+            let sets = sets.iter().map(|set| set.set(plan.sources)).collect::<Result<Vec<Set>, Failure>>()?;
+            fields.iter().try_for_each(|field| field.check(plan.targets))?;
+            if sets.is_empty() {
+                return Ok(());
             }
-            field.potential().write(&found.potential)?;
-            if let Some(gradient) = &found.gradient {
-                field.gradient().iter().zip(gradient).try_for_each(|(room, column)| room.write(column))?;
-            }
-            found.hessian.iter().try_for_each(|hessian| {
-                field.hessian().iter().zip(hessian).try_for_each(|(room, column)| room.write(column))
-            })
+            let sources: Vec<Sources> = sets.iter().map(Set::sources).collect();
+            let found = plan.plan.run_all(&sources)?;
+            fields.iter().zip(&found.fields).try_for_each(|(field, found)| field.write(found))
         }
     })
 }
@@ -152,20 +236,52 @@ pub unsafe extern "C" fn pairforge_direct(
             let (points, field) = (points(sources, targets)?, handle("field", field)?);
             let (sources, targets) = counts(&points);
             field.check(targets)?;
-            let charges = numbers("charges", charges, sources, stride)?;
-            if !eps.is_finite() || eps < 0.0 || charges.iter().any(|q| !q.is_finite()) {
-                return input("a charge or the softening length is not finite, or the latter negative");
-            }
-            let hessian = field.hessian.iter().any(|column| !column.is_null());
-            let direct = Direct { geometry: points.geometry(), sources: Sources::from(&charges[..]), eps, hessian };
-            let all: Vec<usize> = (0..targets).collect();
-            let found = direct.at(&all);
-            let column = |a: usize| -> Vec<f64> { found.iter().map(|sums| sums[a]).collect() };
-            field.potential().write(&column(0))?;
-            let rest = field.gradient().into_iter().chain(field.hessian());
-            rest.enumerate().try_for_each(|(a, room)| room.write(&column(a + 1)))
+            let charges = Some(numbers("charges", charges, sources, stride)?);
+            sum_directly(&points, &Set { charges, dipoles: None }, eps, field)
         }
     })
+}
+
+/// The same for charges or dipole moments, or both.
+///
+/// # Safety
+/// As for `pairforge_plan_new` and `pairforge_plan_run_sets`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pairforge_direct_set(
+    sources: *const pairforge_points,
+    targets: *const pairforge_points,
+    set: *const pairforge_sources,
+    eps: f64,
+    field: *const pairforge_field,
+) -> pairforge_status {
+    call(|| {
+        // SAFETY: as for this function.
+        unsafe {
+            let (points, field) = (points(sources, targets)?, handle("field", field)?);
+            let (sources, targets) = counts(&points);
+            field.check(targets)?;
+            sum_directly(&points, &handle("set", set)?.set(sources)?, eps, field)
+        }
+    })
+}
+
+/// # Safety
+/// There must be room for the results.
+unsafe fn sum_directly(points: &Points, set: &Set, eps: f64, field: &pairforge_field) -> Result<(), Failure> {
+    if !eps.is_finite() || eps < 0.0 || !set.is_finite() {
+        return input("a charge, a moment or the softening length is not finite, or the latter negative");
+    }
+    let hessian = field.hessian.iter().any(|column| !column.is_null());
+    let direct = Direct { geometry: points.geometry(), sources: set.sources(), eps, hessian };
+    let all: Vec<usize> = (0..counts(points).1).collect();
+    let found = direct.at(&all);
+    let column = |a: usize| -> Vec<f64> { found.iter().map(|sums| sums[a]).collect() };
+    // SAFETY: as for this function.
+    unsafe {
+        field.potential().write(&column(0))?;
+        let rest = field.gradient().into_iter().chain(field.hessian());
+        rest.enumerate().try_for_each(|(a, room)| room.write(&column(a + 1)))
+    }
 }
 
 /// Frees a plan.
@@ -182,6 +298,24 @@ impl pairforge_field {
         match self.count == targets {
             true => Ok(()),
             false => input(format!("there is room for {} results of {targets} targets; give as many", self.count)),
+        }
+    }
+
+    /// # Safety
+    /// There must be room for the results.
+    unsafe fn write(&self, found: &Field) -> Result<(), Failure> {
+        if found.hessian.is_none() && self.hessian.iter().any(|column| !column.is_null()) {
+            return usage("the Hessian was not asked for; set the option `hessian` to 1 before the plan is made");
+        }
+        // SAFETY: as for this function.
+        unsafe {
+            self.potential().write(&found.potential)?;
+            if let Some(gradient) = &found.gradient {
+                self.gradient().iter().zip(gradient).try_for_each(|(room, column)| room.write(column))?;
+            }
+            found.hessian.iter().try_for_each(|hessian| {
+                self.hessian().iter().zip(hessian).try_for_each(|(room, column)| room.write(column))
+            })
         }
     }
 

@@ -8,6 +8,7 @@ pub mod field;
 pub mod kernel;
 pub mod left_out;
 pub mod native;
+mod near;
 pub mod options;
 pub mod periodic;
 pub mod softening;
@@ -33,6 +34,7 @@ use crate::tree::charges::Charges;
 use crate::tree::lists::{self, ListOptions, Lists};
 use executor::{Coefficients, Executor, Expansions, Progress, SinglePart, Stage, State, Work};
 use kernel::Kernel;
+use near::KeptNearField;
 use rounding::Rounding;
 use stats::{Pairs, Seconds, Stats};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,6 +62,8 @@ pub struct Plan {
     seconds: f64,
     /// Another one for each plan of this process, and after each change of its lists.
     id: u64,
+    /// The same for the lists of P2P alone.
+    id_of_p2p: u64,
     /// Of a part of a larger problem for each cell whether this part counts what is done for it.
     counted: Option<Vec<bool>>,
 }
@@ -164,6 +168,7 @@ impl Plan {
             lattice: OnceLock::new(),
             seconds: 0.0,
             id: next_id(),
+            id_of_p2p: next_id(),
             counted,
         }
     }
@@ -196,8 +201,11 @@ impl Plan {
         self.lattice = OnceLock::new();
         let after = list_options(&self.options, self.near2);
         if before != after {
-            self.lists = lists::build(&self.tree, &after);
+            let before = std::mem::replace(&mut self.lists, lists::build(&self.tree, &after));
             self.id = next_id();
+            if !before.has_p2p_of(&self.lists) {
+                self.id_of_p2p = next_id();
+            }
             (self.pairs, self.streamed_m2l) = self.count();
         }
     }
@@ -227,6 +235,18 @@ impl Plan {
         out: &mut [Outputs],
         progress: &mut Progress,
     ) -> Result<Stats, FmmError> {
+        self.run_with(None, sources, executors, out, progress)
+    }
+
+    /// The same with a near field of these charges that may be kept from the run before.
+    fn run_with(
+        &self,
+        near: Option<&mut KeptNearField>,
+        sources: &[Sources],
+        executors: &mut [&mut dyn Executor<Plan>],
+        out: &mut [Outputs],
+        progress: &mut Progress,
+    ) -> Result<Stats, FmmError> {
         options::check_run(self, sources, executors, out)?;
         executors.iter_mut().try_for_each(|e| e.bind(self))?;
         let start = Instant::now();
@@ -235,7 +255,10 @@ impl Plan {
         let mut run = Stages { executors, parts: &SinglePart, seconds, progress };
         let mut states = self.states(&charges, out, run.is_native());
         let far: &[Stage] = if self.options.near_only { &[] } else { &Stage::FAR };
-        let Ran { m2l, mut p2p, waited } = run.run(far, &mut states)?;
+        let (Ran { m2l, mut p2p, waited }, kept) = match near {
+            Some(near) => near.run(self, &mut run, far, &mut states)?,
+            None => (run.run(far, &mut states)?, 0.0),
+        };
         states.iter_mut().for_each(periodic::add_background);
         for ((state, p2p), out) in states.iter().zip(&mut p2p).zip(out) {
             p2p.rounding = Rounding::of(&p2p.rounded, &state.sums.force);
@@ -245,7 +268,7 @@ impl Plan {
             state.write(p2p, out)?;
         }
         let Stages { executors, mut seconds, .. } = run;
-        seconds.total = seconds.tree + start.elapsed().as_secs_f64();
+        seconds.total = seconds.tree + start.elapsed().as_secs_f64() + kept;
         let name = executors.iter().find(|e| e.takes(Stage::P2p)).map(|e| e.name());
         let p2p = Work::sum(p2p);
         let rounding = p2p.rounding.assessed()?;
@@ -271,6 +294,18 @@ impl Plan {
         executors: &mut [&mut dyn Executor<Plan>],
         progress: &mut Progress,
     ) -> Result<Solutions, FmmError> {
+        self.solve_with(None, sources, hessian, executors, progress)
+    }
+
+    /// As [`Plan::run_with`], into columns of its own.
+    fn solve_with(
+        &self,
+        near: Option<&mut KeptNearField>,
+        sources: &[Sources],
+        hessian: bool,
+        executors: &mut [&mut dyn Executor<Plan>],
+        progress: &mut Progress,
+    ) -> Result<Solutions, FmmError> {
         let column = || vec![0.0; self.tree.targets().len()];
         let field = |_: &Sources| Field {
             potential: column(),
@@ -279,7 +314,7 @@ impl Plan {
         };
         let mut fields: Vec<Field> = sources.iter().map(field).collect();
         let mut out: Vec<Outputs> = fields.iter_mut().map(Outputs::of).collect();
-        let stats = self.run(sources, executors, &mut out, progress)?;
+        let stats = self.run_with(near, sources, executors, &mut out, progress)?;
         if !stats.has_gradient {
             fields.iter_mut().for_each(|field| field.gradient = None);
         }

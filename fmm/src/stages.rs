@@ -199,7 +199,7 @@ impl<'e, P: Problem> Stages<'_, 'e, '_, P> {
     }
 
     /// Whether a device runs P2P, and the CPU all of some stages of the far field, so that both can run at the same time.
-    fn has_two_sides(&self, far: &[Stage]) -> bool {
+    pub fn has_two_sides(&self, far: &[Stage]) -> bool {
         self.is_native() && !far.is_empty() && self.taker(Stage::P2p).is_some_and(|e| e.is_device())
     }
 

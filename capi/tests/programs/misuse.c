@@ -82,6 +82,25 @@ int main(void)
         return 2;
     to.potential = p;
     to.potential_stride = 1;
+    /* Sets of charges and moments. */
+    pairforge_sources set = {q, NULL, NULL, NULL, 3, 1, 1}, none = {NULL, NULL, NULL, NULL, 3, 1, 1}, half = {q, q, q, NULL, 3, 1, 1},
+                      few = {q, NULL, NULL, NULL, 2, 1, 1}, wrong = {q, bad, bad, bad, 3, 1, 1};
+    EXPECT(pairforge_plan_run_sets(NULL, &set, &to, 1), PAIRFORGE_USAGE, "plan");
+    EXPECT(pairforge_plan_run_sets(plan, NULL, &to, 1), PAIRFORGE_USAGE, "sets");
+    EXPECT(pairforge_plan_run_sets(plan, &set, NULL, 1), PAIRFORGE_USAGE, "fields");
+    EXPECT(pairforge_plan_run_sets(plan, NULL, NULL, 0), PAIRFORGE_OK, "");
+    EXPECT(pairforge_plan_run_sets(plan, &none, &to, 1), PAIRFORGE_USAGE, "give one of them");
+    EXPECT(pairforge_plan_run_sets(plan, &half, &to, 1), PAIRFORGE_USAGE, "px, py and pz");
+    EXPECT(pairforge_plan_run_sets(plan, &few, &to, 1), PAIRFORGE_INPUT, "3 sources");
+    EXPECT(pairforge_plan_run_sets(plan, &wrong, &to, 1), PAIRFORGE_INPUT, "");
+    EXPECT(pairforge_direct_set(&points, NULL, NULL, 0, &to), PAIRFORGE_USAGE, "set");
+    EXPECT(pairforge_direct_set(&points, NULL, &wrong, 0, &to), PAIRFORGE_INPUT, "finite");
+    p[0] = -1;
+    EXPECT(pairforge_plan_run_sets(plan, &set, &to, 1), PAIRFORGE_OK, "");
+    double known = p[0];
+    EXPECT(pairforge_direct_set(&points, NULL, &set, 0, &to), PAIRFORGE_OK, "");
+    if (fabs(p[0] - known) > 1e-12)
+        return 4;
     to.count = 0;
     EXPECT(pairforge_plan_update(plan, &nothing, NULL), PAIRFORGE_OK, "");
     EXPECT(pairforge_plan_run(plan, NULL, 0, 1, &to), PAIRFORGE_OK, "");

@@ -16,6 +16,10 @@ use crate::parallel::prelude::*;
 /// Sources worked on together.
 const LANES: usize = 8;
 
+/// Sources that stay in the first cache while some targets meet them, and targets that do: one alone would wait for memory.
+const SOURCES: usize = 64 * LANES;
+const TARGETS: usize = 16;
+
 /// The least distance in units of the largest coordinate, the least charge in units of the largest, and the inverse of the
 /// greatest softening length, for which every product in an f64 sum stays far inside the range of f64.
 pub const LEAST: f64 = 1e-60;
@@ -97,23 +101,35 @@ impl<'a> Scaled<'a> {
     }
 
     fn at_all(&self, targets: &[usize]) -> Vec<Force> {
-        targets.par_iter().map(|k| self.at(*k)).collect()
+        // Fewer at a time where there would be none left for some threads.
+        let together = targets.len().div_ceil(4 * rayon::current_num_threads()).clamp(1, TARGETS);
+        targets.par_chunks(together).map(|some| self.at_some(some)).collect::<Vec<_>>().concat()
     }
 
-    /// Potential and gradient at target `k`.
-    fn at(&self, k: usize) -> Force {
-        let x = [&self.x[0][..], &self.x[1], &self.x[2]];
-        let position = position(&self.direct.targets(), k);
-        let at = position.map(|x| ldexp(x, -self.shift));
-        let mut sums = Sums { force: [0.0; 4], close: usize::MAX };
-        if self.holds {
-            target(at, x, &self.q, ldexp(self.eps, -self.shift).powi(2), &mut sums);
+    /// Potential and gradient at some targets. Each has the sum that it has alone, to the bit.
+    fn at_some(&self, targets: &[usize]) -> Vec<Force> {
+        let scaled = |k: &usize| position(&self.direct.targets(), *k).map(|x| ldexp(x, -self.shift));
+        let mut all: Vec<([f64; 3], Sums)> = targets.iter().map(|k| (scaled(k), Sums::default())).collect();
+        let eps2 = ldexp(self.eps, -self.shift).powi(2);
+        for first in (0..self.q.len()).step_by(SOURCES).take_while(|_| self.holds) {
+            let some = first..(first + SOURCES).min(self.q.len());
+            let x = self.x.each_ref().map(|column| &column[some.clone()]);
+            all.iter_mut().for_each(|(at, sums)| target(*at, x, &self.q[some.clone()], eps2, sums));
         }
+        targets.iter().zip(&all).map(|(k, (at, sums))| self.total(*k, *at, sums)).collect()
+    }
+
+    /// The whole of target `k`, in the user's units.
+    fn total(&self, k: usize, at: [f64; 3], sums: &Sums) -> Force {
+        let x = self.x.each_ref().map(|column| &column[..]);
         let mut total = WideForce::default();
-        total[0].add(sums.force[0], self.charge - self.shift);
-        (1..4).for_each(|a| total[a].add(sums.force[a], self.charge - 2 * self.shift));
+        let force = sums.lanes.map(|lanes| lanes.iter().sum::<f64>());
+        total[0].add(force[0], self.charge - self.shift);
+        (1..4).for_each(|a| total[a].add(force[a], self.charge - 2 * self.shift));
         // A target that is a source meets itself once; what else was left out is done pair after pair.
-        if sums.close > self.direct.geometry.targets.is_none() as usize {
+        let close = if self.holds { sums.close.iter().sum::<f64>() as usize } else { usize::MAX };
+        if close > self.direct.geometry.targets.is_none() as usize {
+            let position = position(&self.direct.targets(), k);
             let source = |j: usize| self::position(&self.direct.geometry.sources, j);
             for j in (0..self.q.len()).filter(|j| !self.holds || square(at, x, *j) < LEAST_SQUARE) {
                 wide::act(position, source(j), self.charges[j], self.eps, &mut total);
@@ -130,34 +146,35 @@ fn square(at: [f64; 3], x: [&[f64]; 3], j: usize) -> f64 {
     dx * dx + dy * dy + dz * dz
 }
 
-/// Sums over all sources but those closer than [`LEAST`], and how many these are.
+/// Sums over all sources but those closer than [`LEAST`], and how many these are, each in several parts.
+#[derive(Clone, Copy, Default)]
 struct Sums {
-    force: Force,
-    close: usize,
+    lanes: [[f64; LANES]; 4],
+    close: [f64; LANES],
 }
 
 fastest! {
+    /// Adds some sources to the sums of a target.
     fn target(at: [f64; 3], x: [&[f64]; 3], q: &[f64], eps2: f64, out: &mut Sums) = target_body
 }
 
 #[inline(always)]
 fn target_body<const FMA: bool>(at: [f64; 3], x: [&[f64]; 3], q: &[f64], eps2: f64, out: &mut Sums) {
-    let mut sums = [[0.0; LANES]; 4];
-    let mut close = [0.0; LANES];
     let whole = q.len() / LANES * LANES;
+    let Sums { mut lanes, mut close } = *out;
     for first in (0..whole).step_by(LANES) {
         let part = |of: &[f64]| -> [f64; LANES] { of[first..first + LANES].try_into().expect("eight values") };
-        block(at, x.map(part), part(q), eps2, &mut sums, &mut close);
+        block(at, x.map(part), part(q), eps2, &mut lanes, &mut close);
     }
     for j in whole..q.len() {
         let (mut one, mut charge) = ([[0.0; LANES]; 3], [0.0; LANES]);
         (0..3).for_each(|a| one[a] = [x[a][j]; LANES]);
         charge[0] = q[j];
         let mut seen = [0.0; LANES];
-        block(at, one, charge, eps2, &mut sums, &mut seen);
+        block(at, one, charge, eps2, &mut lanes, &mut seen);
         close[0] += seen[0];
     }
-    *out = Sums { force: sums.map(|s| s.iter().sum()), close: close.iter().sum::<f64>() as usize };
+    *out = Sums { lanes, close };
 }
 
 /// Adds eight sources.

@@ -11,6 +11,7 @@ pub use measure::measure;
 use super::budget::{self, Fields, Run};
 use super::executor::{Executor, Progress};
 use super::kernel::Kernel;
+use super::near::KeptNearField;
 use super::options::{Wanted, check_executors};
 use super::stats::Stats;
 use super::{FmmError, FmmOptions, Plan, Precision, Solutions, softening};
@@ -112,19 +113,23 @@ pub struct Found {
 struct SingleProcess<'a, 'e, 'p> {
     problem: &'a Problem<'a>,
     plan: Plan,
+    /// Orders differ in the far field alone.
+    near: KeptNearField,
     executors: &'a mut [&'e mut dyn Executor<Plan>],
     progress: &'a mut Progress<'p>,
 }
 
 impl Runner for SingleProcess<'_, '_, '_> {
     fn plan(&mut self, options: &FmmOptions) -> Result<(), FmmError> {
+        self.near = KeptNearField::default();
         self.plan = Plan::for_kernel(self.problem.geometry, options, self.problem.p2p)?;
         Ok(())
     }
 
     fn solve(&mut self, order: usize, lower_beyond: Option<f64>) -> Result<Solutions, FmmError> {
         self.plan.set_order(order, lower_beyond);
-        self.plan.solve_all(&self.problem.sets, self.problem.hessian, self.executors, self.progress)
+        let Problem { sets, hessian, .. } = self.problem;
+        self.plan.solve_with(Some(&mut self.near), sets, *hessian, self.executors, self.progress)
     }
 
     fn reference(&mut self, set: usize, targets: &[usize]) -> Result<Vec<[f64; 10]>, FmmError> {
@@ -154,7 +159,7 @@ pub fn within(
 ) -> Result<Tuned, FmmError> {
     check_executors(options, problem.wanted(), executors)?;
     let plan = Plan::for_kernel(problem.geometry, options, problem.p2p)?;
-    let mut alone = SingleProcess { problem, plan, executors, progress };
+    let mut alone = SingleProcess { problem, plan, near: KeptNearField::default(), executors, progress };
     let Found { options, solution, errors } = search(wanted, problem, options, &mut alone)?;
     let mut plan = alone.plan;
     plan.set_order(options.order, options.lower_beyond);
@@ -483,5 +488,33 @@ mod tests {
         let refused =
             within(free(true), &mut [&mut NativeP2p(Some(Precision::F32))]).err().expect("formats stay").to_string();
         assert!(refused.contains("the number formats of the P2P kernel limit it"), "{refused}");
+    }
+
+    /// A near field that was kept leaves no trace: neither where the lists of P2P are the same for all orders nor where they change.
+    #[test]
+    fn a_search_gives_the_bits_of_its_plan() {
+        for (distribution, hessian) in [(Distribution::Uniform, false), (Distribution::Plummer, true)] {
+            let particles = generate(4000, distribution, Charge::Random, 5);
+            let (charges, twice) = (&particles.q[..], particles.q.iter().map(|q| 2.0 * q).collect::<Vec<_>>());
+            let costs = Costs::default();
+            let problem = Problem {
+                geometry: particles.columns().into(),
+                sets: vec![charges.into(), twice[..].into()],
+                hessian,
+                p2p: None,
+                near: None,
+                seed: 5,
+                is_promise: true,
+                free: Free { theta: true, precision: true, leaf: false, enlarge: false },
+                costs: &costs,
+            };
+            let options = FmmOptions { basis: Basis::Solid, leaf: 20, ..FmmOptions::default() };
+            let Tuned { plan, solution, .. } =
+                within(1e-5, &problem, &start(&options, 1e-2), &mut [], &mut |_, _, _| {}).expect("f64 does");
+            let again = plan.solve_all(&problem.sets, hessian, &mut [], &mut |_, _, _| {}).expect("it ran before");
+            assert_eq!(solution.fields, again.fields);
+            assert_eq!(solution.stats.pairs, again.stats.pairs);
+            assert!(solution.stats.seconds.p2p > 0.0 && solution.stats.seconds.total > solution.stats.seconds.p2p);
+        }
     }
 }

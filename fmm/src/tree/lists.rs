@@ -50,6 +50,13 @@ pub struct Lists {
     pub is_mutual: bool,
 }
 
+impl Lists {
+    /// Whether P2P of other lists is the same.
+    pub fn has_p2p_of(&self, other: &Lists) -> bool {
+        self.u == other.u && self.u_images == other.u_images && self.is_mutual == other.is_mutual
+    }
+}
+
 /// The sources that act directly on the particles of a leaf.
 #[derive(Clone, Copy)]
 pub struct Direct<'a> {

@@ -31,18 +31,27 @@ impl Summed {
 }
 
 #[test]
+fn as_many_images_are_softened_at_two_angles() {
+    softened_at(&[1e-3, 0.2], &[0.5, 0.25], &[20]);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
 fn as_many_images_are_softened_at_all_angles() {
-    let lengths = [1e-6, 1e-3, 0.03, 0.2];
+    // A tree that is one cell, and one that has far cells.
+    softened_at(&[1e-6, 1e-3, 0.03, 0.2], &[0.5, 0.45, 0.3, 0.25], &[400, 20]);
+}
+
+fn softened_at(lengths: &[f64], angles: &[f64], leaves: &[usize]) {
     for (axes, charge) in [([true; 3], Charge::Random), ([true, false, true], Charge::Positive)] {
         let periodic = Periodic { length: 1.0, axes };
-        let summed = Summed::new(charge, &periodic, &[&[0.0], &lengths[..]].concat());
-        // A tree that is one cell, and one that has far cells.
-        for (basis, order, leaf) in [400, 20].iter().flat_map(|l| [(Basis::Cartesian, 4, *l), (Basis::Solid, 5, *l)]) {
-            for theta in [0.5, 0.45, 0.3, 0.25] {
+        let summed = Summed::new(charge, &periodic, &[&[0.0], lengths].concat());
+        for (basis, order, leaf) in leaves.iter().flat_map(|l| [(Basis::Cartesian, 4, *l), (Basis::Solid, 5, *l)]) {
+            for &theta in angles {
                 let plain = FmmOptions { basis, order, leaf, theta, periodic: Some(periodic), ..FmmOptions::default() };
                 // Orders at smaller angles are those of smaller errors.
                 let most = 8.0 * usual(&plain).max(summed.error(&plain).0);
-                for eps in lengths {
+                for &eps in lengths {
                     let (error, plan) = summed.error(&FmmOptions { eps, ..plain.clone() });
                     assert!(error < most, "{basis:?} {axes:?} {leaf} {eps} {theta}: {error:e}, not {most:e}");
                     let is_kept = plan.options.theta == theta;

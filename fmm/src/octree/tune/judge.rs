@@ -118,9 +118,8 @@ impl Judge {
     /// Divides the targets by the difference of two runs. Returns the targets whose reference it needs.
     pub fn divide(&mut self, one: &Field, other: &Field) -> Vec<usize> {
         let differences = lengths_between(one, other, unit(one));
-        let mut sorted = differences.clone();
-        sorted.par_sort_unstable_by(|a, b| b.total_cmp(a));
-        let ends = LARGEST.map(|part| sorted[(part * self.n as f64) as usize]);
+        let mut some = differences.clone();
+        let ends = LARGEST.map(|part| largest_but(&mut some, (part * self.n as f64) as usize));
         self.strata = differences.iter().map(|d| ends.iter().filter(|end| *d <= **end).count() as u8).collect();
         let mut is_known = vec![false; self.n];
         self.targets.iter().for_each(|k| is_known[*k] = true);
@@ -173,9 +172,7 @@ impl Judge {
 
     /// The errors of each stratum.
     fn by_strata(&self, off: &[f64], sizes: &[f64]) -> [Vec<Off>; STRATA] {
-        let mut sorted = sizes.to_vec();
-        sorted.par_sort_unstable_by(|a, b| b.total_cmp(a));
-        let large = sorted[(CLOSE * self.n as f64) as usize];
+        let large = largest_but(&mut sizes.to_vec(), (CLOSE * self.n as f64) as usize);
         let mut of_strata = [const { Vec::new() }; STRATA];
         for (target, off) in self.targets.iter().zip(off) {
             let up_to = if sizes[*target] > large { sizes[*target] } else { 0.0 };
@@ -217,6 +214,11 @@ impl Judge {
 
 fn forces(reference: &[[f64; 10]]) -> Vec<Force> {
     reference.iter().map(|all| std::array::from_fn(|a| all[a])).collect()
+}
+
+/// The largest number but so many, which are put in front of it.
+fn largest_but(numbers: &mut [f64], many: usize) -> f64 {
+    *numbers.select_nth_unstable_by(many, |a, b| b.total_cmp(a)).1
 }
 
 fn below(n: usize, random: &mut Random) -> usize {

@@ -58,24 +58,36 @@ fn the_kernels_of_the_gpu_give_direct_sums_and_the_same_bits_on_any_number_of_gp
     if !on_host::is_there() {
         return;
     }
-    check::<f32>(Distribution::Uniform, (400, 4, 4), 4, 3e-3);
+    // The kernels of two orders alone, since compiling takes most of the time.
+    check::<f32>(Distribution::Uniform, (400, 2, 4), 4, 4e-2);
     check::<f64>(Distribution::Sphere, (600, 1, 1), 5, 2e-1);
     // Without a far field.
-    check::<f64>(Distribution::Uniform, (300, 3, 40), 2, 1e-12);
     check::<f64>(Distribution::Uniform, (31, 1, 64), 1, 1e-12);
-    check::<f32>(Distribution::Uniform, (2, 1, 64), 1, 1e-5);
+    check::<f32>(Distribution::Uniform, (2, 2, 64), 1, 1e-5);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn kernels_of_higher_orders_give_direct_sums_and_the_same_bits_on_any_number_of_gpus() {
+    if !on_host::is_there() {
+        return;
+    }
+    check::<f32>(Distribution::Uniform, (400, 4, 4), 4, 3e-3);
+    check::<f64>(Distribution::Uniform, (300, 3, 40), 2, 1e-12);
+    check_apart(5, 2e-3);
+    check_made(4, 3e-3);
 }
 
 /// Potential and gradient on several GPUs are those on one, to the bit, in f32 and in f64.
-fn same_on_all(particles: &Particles, order: usize, leaf: usize, counts: &[usize]) -> Stats {
+fn same_on_all(particles: &Particles, leaf: usize, counts: &[usize]) -> Stats {
     let columns = particles.columns();
     let one = [
-        computed::<f32>(columns.into(), &[&particles.q], 1, order, leaf),
-        computed::<f64>(columns.into(), &[&particles.q], 1, order, leaf),
+        computed::<f32>(columns.into(), &[&particles.q], 1, 2, leaf),
+        computed::<f64>(columns.into(), &[&particles.q], 1, 1, leaf),
     ];
     for devices in counts {
-        let f32 = computed::<f32>(columns.into(), &[&particles.q], *devices, order, leaf);
-        let f64 = computed::<f64>(columns.into(), &[&particles.q], *devices, order, leaf);
+        let f32 = computed::<f32>(columns.into(), &[&particles.q], *devices, 2, leaf);
+        let f64 = computed::<f64>(columns.into(), &[&particles.q], *devices, 1, leaf);
         for (one, several) in one.iter().zip([f32, f64]) {
             assert!(several.fields == one.fields, "{} particles on {devices} GPUs", particles.len());
             let counted = |s: &Stats| (s.pairs, s.recomputed, s.close_pairs);
@@ -97,7 +109,7 @@ fn gpus_that_hold_parts_of_crowded_particles_give_the_bits_of_one() {
         z: [vec![0.125; n], vec![1.0]].concat(),
         q: (0..=n).map(|k| k as f64 - 3.5).collect(),
     };
-    let stats = same_on_all(&point(40), 1, 1, &[2, 7]);
+    let stats = same_on_all(&point(40), 1, &[2, 7]);
     assert_eq!((stats.recomputed, stats.close_pairs), (40, 0));
     // A crowd whose pairs are nearly all too close for f32, in the shares of all GPUs.
     let mut crowd = generate(90, Distribution::Uniform, Charge::Random, 1);
@@ -106,7 +118,7 @@ fn gpus_that_hold_parts_of_crowded_particles_give_the_bits_of_one() {
             column[k] = 0.4 + 1e-6 * column[k];
         }
     }
-    let stats = same_on_all(&crowd, 2, 2, &[3, 4]);
+    let stats = same_on_all(&crowd, 2, &[3, 4]);
     assert!(stats.recomputed >= 60 && stats.close_pairs >= 1770, "{stats:?}");
 }
 
@@ -138,9 +150,13 @@ fn a_gpu_that_stands_for_several_gives_the_bits_of_one() {
 
 #[test]
 fn a_gpu_takes_targets_apart_and_several_sets_of_charges() {
-    if !on_host::is_there() {
-        return;
+    if on_host::is_there() {
+        check_apart(2, 4e-2);
     }
+}
+
+/// Targets that are no sources, and two sets of charges, with errors within a bound.
+fn check_apart(order: usize, bound: f64) {
     let mut sources = generate(500, Distribution::Uniform, Charge::Random, 1);
     let targets = generate(250, Distribution::Uniform, Charge::Random, 2);
     // A target at the very place of a source, and one close to another source.
@@ -149,39 +165,43 @@ fn a_gpu_takes_targets_apart_and_several_sets_of_charges() {
     }
     let geometry = Geometry { sources: sources.columns(), targets: Some(targets.columns()) };
     let (first, second) = (&sources.q[..], &targets.q.repeat(2)[..]);
-    let one = computed::<f32>(geometry, &[first, second], 1, 5, 8);
+    let one = computed::<f32>(geometry, &[first, second], 1, order, 8);
     for (charges, field) in [first, second].into_iter().zip(&one.fields) {
         let direct = Direct { geometry, sources: charges.into(), eps: 0.0, hessian: false };
         let errors = error::measure_all(&direct, None, field, 250, 1);
-        let is_right = [errors.gradient_median, errors.gradient_rel_l2].iter().all(|e| e.is_some_and(|e| e < 2e-3));
+        let is_right = [errors.gradient_median, errors.gradient_rel_l2].iter().all(|e| e.is_some_and(|e| e < bound));
         assert!(field.potential.len() == 250 && is_right, "{errors:?}");
     }
     // One target and one source each time; neither the sources nor the targets are close to themselves.
     assert_eq!((one.stats.targets, one.stats.close_pairs, one.stats.recomputed), (Some(250), 2, 4));
-    let three = computed::<f32>(geometry, &[first, second], 3, 5, 8);
+    let three = computed::<f32>(geometry, &[first, second], 3, order, 8);
     assert!(three.fields == one.fields);
 }
 
 #[test]
 fn particles_made_on_gpus_have_the_errors_and_the_bits_of_others() {
-    if !on_host::is_there() {
-        return;
+    if on_host::is_there() {
+        check_made(2, 4e-2);
     }
+}
+
+/// Particles that are made on GPUs, with errors within a bound.
+fn check_made(order: usize, bound: f64) {
     let text = pg2::kernels::find("p2p").expect("a shipped kernel").text;
     let kernel = pg2::compile("p2p", text).expect("it compiles").graph;
     let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).expect("it is 1/r");
     let units = Units { potential: units.potential, gradient: units.gradient, length };
-    let options = FmmOptions { order: 4, basis: Basis::Solid, ..FmmOptions::default() };
+    let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
     let geometry = Geometry { sources: [&[]; 3], targets: None };
     let task = Task { name: "host", geometry, sets: &[], options: &options, leaf: Some(4) };
     let on = |count: usize| {
         let devices: Vec<HostDevice> = (0..count).map(|_| HostDevice::default()).collect();
-        let mut whole: GpuFmm<f32, HostDevice> = GpuFmm::new(&devices, &kernel, 4, units).expect("it compiles");
+        let mut whole: GpuFmm<f32, HostDevice> = GpuFmm::new(&devices, &kernel, order, units).expect("it compiles");
         task.made(&Team::alone(&devices), &mut whole, 500, 60, 1).expect("there is room").expect("it is fit")
     };
     let (one, two) = (on(1), on(2));
     let found = one.errors.gradient_rel_l2.expect("a gradient");
-    assert!(found > 0.0 && found < 3e-3 && one.errors.potential_rel_l2 < 1e-3, "{:?}", one.errors);
+    assert!(found > 0.0 && found < bound && one.errors.potential_rel_l2 < bound / 3.0, "{:?}", one.errors);
     assert!(one.field == two.field && one.runs[0].pairs == two.runs[0].pairs && one.runs[0].levels == 4);
 }
 
