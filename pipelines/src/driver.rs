@@ -14,10 +14,10 @@ mod together;
 
 use crate::job::{Backend, BackendError, Job, Outcome, Table, one_by_one};
 use fmm::arith::ranges::joined;
+use hdl::Flags;
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError, Shared};
 use hdl::engine::protocol::{Counters, Packing, Reply, Segment};
-use hdl::Flags;
 use hdl::number::reduce::Record;
 use pg2::graph::Graph;
 use residency::{Atom, Residency, atoms, cover};

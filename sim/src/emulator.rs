@@ -259,13 +259,7 @@ fn add_lanes(output: &mut Accumulator, gather: &Gather, frame: &Frame, count: us
 }
 
 /// Takes the first `count` lanes of a selection's values into its outputs. Few keys are good enough to be looked at closely.
-fn select_lanes(
-    outputs: &mut [Accumulator],
-    selection: &Selection,
-    gathers: &[Gather],
-    frame: &Frame,
-    count: usize,
-) {
+fn select_lanes(outputs: &mut [Accumulator], selection: &Selection, gathers: &[Gather], frame: &Frame, count: usize) {
     let members: Vec<Place> = selection.ranks[0].iter().map(|output| gathers[*output].place).collect();
     let pattern = |place: &Place, lane| place.class.pattern(place.format, frame.get(place.class, place.slot, lane));
     let mut tuple = vec![0; members.len()];

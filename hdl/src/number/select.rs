@@ -250,7 +250,12 @@ mod tests {
             let ranks = ranks as usize;
             for count in 0..24 {
                 let mut pairs: Vec<[u64; 2]> = (0..count)
-                    .map(|_| [if scattered(&mut seed, 3) == 0 { 0 } else { scattered(&mut seed, 24) | 4 }, scattered(&mut seed, 8)])
+                    .map(|_| {
+                        [
+                            if scattered(&mut seed, 3) == 0 { 0 } else { scattered(&mut seed, 24) | 4 },
+                            scattered(&mut seed, 8),
+                        ]
+                    })
                     .collect();
                 let run = |pairs: &[[u64; 2]]| {
                     let mut sums = record.start();
@@ -264,7 +269,8 @@ mod tests {
                 let sign = if greatest { -1 } else { 1 };
                 pairs.resize(count.max(ranks) + ranks, [record.selections[0].identity()[0], payload.max_bits()]);
                 pairs.sort_by_key(|p| (sign * order_key(key, p[0]), order_key(payload, p[1])));
-                let wanted: Vec<u64> = pairs[..ranks].iter().map(|p| p[1]).chain(pairs[..ranks].iter().map(|p| p[0])).collect();
+                let wanted: Vec<u64> =
+                    pairs[..ranks].iter().map(|p| p[1]).chain(pairs[..ranks].iter().map(|p| p[0])).collect();
                 assert_eq!((&whole, &joined), (&wanted, &wanted), "{ranks} {greatest} {pairs:x?}");
             }
         }
@@ -277,6 +283,9 @@ mod tests {
         assert!(Selection::all([(key, place(0, 0)), (payload, place(1, 0)), (key, place(0, 1))]).is_err());
         assert!(Selection::all([(key, place(0, 0)), (payload, place(0, 1))]).is_err());
         assert!(Selection::all([(payload, place(1, 0))]).is_err());
-        assert_eq!(Selection::all([(key, place(0, 1)), (key, place(0, 0))]).map(|s| s[0].ranks.clone()), Ok(vec![vec![1], vec![0]]));
+        assert_eq!(
+            Selection::all([(key, place(0, 1)), (key, place(0, 0))]).map(|s| s[0].ranks.clone()),
+            Ok(vec![vec![1], vec![0]])
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Selections: `(best, who) min= (key, payload);` (RULES L14).
 
+use super::Checker;
 use super::statement::{Target, dims_of};
 use super::value::{Dims, Typed, Value};
-use super::Checker;
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::graph::Output;
@@ -85,7 +85,8 @@ impl<'a> Checker<'a> {
                 && typed.dims() == to.dims
             {
                 let span = self.span(root);
-                let message = format!("`{}` takes {} of each pair, not {}", target.name.text, dims.words(), to.dims.words());
+                let message =
+                    format!("`{}` takes {} of each pair, not {}", target.name.text, dims.words(), to.dims.words());
                 let error = Diagnostic::error(codes::VECTOR, message, span, format!("this is {}", to.dims.words()));
                 let name = target.name.text;
                 self.error(error.help(format!(
@@ -101,7 +102,8 @@ impl<'a> Checker<'a> {
             self.selected.len() - 1
         });
         let mut first_member = 0;
-        for ((to, target), (typed, (_, _, count))) in to.iter().zip(targets).zip(members.iter().zip(&selected.outputs)) {
+        for ((to, target), (typed, (_, _, count))) in to.iter().zip(targets).zip(members.iter().zip(&selected.outputs))
+        {
             for rank in 0..selected.ranks {
                 let place = |k: usize| {
                     let [selection, member, rank] = [number, first_member + k, rank].map(|n| n as u32);
@@ -121,7 +123,11 @@ impl<'a> Checker<'a> {
         let declared = self.builder.graph.pins[to.pin].span;
         let error = Diagnostic::error(codes::LENGTHS, message, target.name.span, "another number of places")
             .label(declared, "declared here");
-        self.error(error.help(format!("declare it as `{name}[{ranks}]`, or `{name}[{ranks}][n]` for a payload that is a vector")));
+        self.error(
+            error.help(format!(
+                "declare it as `{name}[{ranks}]`, or `{name}[{ranks}][n]` for a payload that is a vector"
+            )),
+        );
         None
     }
 

@@ -153,7 +153,14 @@ impl RealKernel {
         let outputs = Program::new(graph, &still, &wanted);
         let wanted: Vec<usize> = graph.outputs.iter().map(|o| term(graph, o).0).collect();
         let terms = Program::new(graph, &still, &wanted);
-        RealKernel { graph: graph.clone(), steps, still, selections: graph.record().selections().to_vec(), outputs, terms }
+        RealKernel {
+            graph: graph.clone(),
+            steps,
+            still,
+            selections: graph.record().selections().to_vec(),
+            outputs,
+            terms,
+        }
     }
 
     pub fn scratch(&self) -> Scratch {
@@ -243,7 +250,8 @@ impl RealKernel {
     /// Takes the first lanes of a block into the selections.
     fn select(&self, selected: &mut [Selected], scratch: &Scratch, lanes: usize) {
         for selected in selected {
-            let column = |output: &usize| &lanes_of(&scratch.values, self.graph.outputs[*output].value.0 as usize)[..lanes];
+            let column =
+                |output: &usize| &lanes_of(&scratch.values, self.graph.outputs[*output].value.0 as usize)[..lanes];
             let columns: Vec<&[Real]> = selected.outputs().iter().map(column).collect();
             selected.add(&columns);
         }

@@ -6,7 +6,9 @@
 
 use super::enter::{self, enter};
 use super::sliced;
-use super::{Beside, CHAIN, GUARD, LONG, Output, beside, extreme, finish, pins, ports, selections, sticky_flags, sum, unused};
+use super::{
+    Beside, CHAIN, GUARD, LONG, Output, beside, extreme, finish, pins, ports, selections, sticky_flags, sum, unused,
+};
 use crate::engine::Config;
 use crate::rtl::delay;
 use crate::rtl::expr::Test;

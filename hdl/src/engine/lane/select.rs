@@ -5,11 +5,11 @@
 //! multiplexers for each place, and a pair may come in every clock.
 
 use super::{Beside, ordered, unused};
+use crate::Format;
 use crate::engine::Layout;
 use crate::number::reduce::Selection;
 use crate::rtl::netlist::Module;
 use crate::rtl::{Value, cat, net};
-use crate::Format;
 
 /// Bits that order patterns of a member as unsigned numbers, the better key and the lesser payload first.
 fn order(selection: &Selection, member: usize, value: &Value) -> Value {
@@ -32,7 +32,12 @@ fn pattern(selection: &Selection, member: usize, bits: &Value) -> Value {
 }
 
 /// Adds a selection; gives its outputs, by their numbers, with their totals.
-pub(super) fn select(lane: &mut Module, layout: &Layout, selection: &Selection, beside: &Beside) -> Vec<(usize, Value)> {
+pub(super) fn select(
+    lane: &mut Module,
+    layout: &Layout,
+    selection: &Selection,
+    beside: &Beside,
+) -> Vec<(usize, Value)> {
     let port = |output: usize| layout.outputs[output].0.as_str();
     let values = |rank: &Vec<usize>| -> Vec<Value> {
         rank.iter().zip(&selection.members).map(|(o, f)| net(format!("value_{}", port(*o)), f.width())).collect()

@@ -7,8 +7,8 @@
 use super::selected::{self, Mode, member};
 use crate::graph::{Demand, Graph, NodeId, NodeKind, Output, PinClass};
 use crate::middle::simplify::simplify;
-use hdl::op::ctext::{self, CText, CType, CVar, ints};
 use hdl::number::reduce::{Selection, order_key};
+use hdl::op::ctext::{self, CText, CType, CVar, ints};
 use hdl::{Flags, Format, Reduce};
 
 /// The structs and functions of the mode, as [`super`] says.

@@ -68,7 +68,8 @@ impl<'a> Parser<'a> {
             let span = open.to(self.previous().span);
             let (left, right) = (counted(wanted, "output"), counted(values.len(), "value"));
             let error = Diagnostic::error(codes::LENGTHS, format!("{left} for {right}"), span, right);
-            return self.fail(error.help("give the key first and then a payload for each further output, in their order"));
+            return self
+                .fail(error.help("give the key first and then a payload for each further output, in their order"));
         }
         Ok(values)
     }
@@ -124,8 +125,10 @@ impl<'a> Parser<'a> {
     /// Marks the outputs of a selection that could not be read.
     pub(super) fn doubt_selection(&mut self) {
         let names: Vec<Word<'a>> = match self.is("(").then(|| self.closing()).flatten() {
-            Some(close) => (1..close).filter(|k| self.is_at(k + 1, ",") || self.is_at(k + 1, ")") || self.is_at(k + 1, "["))
-                .filter_map(|k| self.word_at(k)).collect(),
+            Some(close) => (1..close)
+                .filter(|k| self.is_at(k + 1, ",") || self.is_at(k + 1, ")") || self.is_at(k + 1, "["))
+                .filter_map(|k| self.word_at(k))
+                .collect(),
             None if self.is_at(1, ",") => {
                 (1..).take_while(|k| self.is_at(2 * k - 1, ",")).filter_map(|k| self.word_at(2 * k)).collect()
             }
