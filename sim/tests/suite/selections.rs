@@ -1,9 +1,12 @@
 //! Selections, `(best, who) min= (key, payload)`: values that were sorted by hand, the emulator, real arithmetic, and simulated engines.
 
 use crate::common::{Kernel, Work, check, engine, simulate};
+use crate::exact_c;
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::Config;
 use hdl::engine::protocol::Segment;
+use hdl::op::semantics::Real;
+use pg2::backend::cuda::native;
 use pg2::graph::{Graph, PinClass};
 use sim::cycle::{CycleOptions, Noise};
 use sim::emulator::{Emulator, Isa};
@@ -111,6 +114,43 @@ fn real_arithmetic_compares_numbers_beyond_the_format() {
     let most = "float18.9".parse::<hdl::Format>().map(|f| f.to_f64(f.max_bits())).unwrap_or_default();
     assert_eq!(floats, [1e40, 1e41, most]);
     assert_eq!(values[3..].iter().map(|x| x.bits()).collect::<Vec<_>>(), [2, 1, 255]);
+}
+
+#[test]
+fn the_native_text_selects_as_real_arithmetic() {
+    let graphs: Vec<Graph> = KERNELS.iter().map(|(_, text)| graph(text)).collect();
+    let named = || KERNELS.iter().map(|(name, _)| *name).zip(&graphs);
+    let texts: Vec<String> = named().map(|(name, g)| native::functions(g) + &exact_c::caller(name, g)).collect();
+    let parts: Vec<(&str, &str)> = named().zip(&texts).map(|((name, _), text)| (name, text.as_str())).collect();
+    let Some(library) = exact_c::library(&parts) else { return };
+    for (name, graph) in named() {
+        // SAFETY: the library's functions have this type.
+        let run = unsafe { library.get::<exact_c::Run>(format!("run_{name}").as_bytes()) }.expect("a function");
+        let kernel = RealKernel::new(graph);
+        let random = &mut Random::new(9);
+        let held = |class, records: Vec<Vec<u64>>| -> Vec<Vec<u64>> {
+            let formats: Vec<_> = graph.elements_of(class).iter().map(|(pin, _)| graph.pins[*pin].format).collect();
+            let one =
+                |record: Vec<u64>| formats.iter().zip(record).map(|(f, bits)| Real::read(*f, bits).bits()).collect();
+            records.into_iter().map(one).collect()
+        };
+        for n in [0, 1, 3, 200] {
+            let mut of = |class, n| held(class, records(graph, class, n, Style::Ordinary, random));
+            let (i, j, params) = (of(PinClass::Ipin, 5), of(PinClass::Jpin, n), of(PinClass::Param, 1));
+            let sources = RealSources::new(graph.elements_of(PinClass::Jpin).len(), &j.concat());
+            let gathered = kernel.gather(&sources, std::slice::from_ref(&(0..n)));
+            for i in &i {
+                let pairs = Pairs { i, params: &params[0], sources: &sources };
+                let wanted: Vec<u64> =
+                    kernel.target(&mut kernel.scratch(), &pairs, &gathered).0.iter().map(|x| x.bits()).collect();
+                let mut found = vec![0; graph.outputs.len()];
+                let flat = j.concat();
+                // SAFETY: the records have the elements that the function reads, and `found` one place for each output.
+                unsafe { run(i.as_ptr(), flat.as_ptr(), n as u64, params[0].as_ptr(), found.as_mut_ptr()) };
+                assert_eq!(found, wanted, "{name}, i = {i:x?}, {n} sources");
+            }
+        }
+    }
 }
 
 /// Simulates a kernel's engine and compares it with the reference.

@@ -4,10 +4,11 @@
 //! behind the first one that it beats take the tuple of the place before. So there is a comparator, a tuple of registers and two
 //! multiplexers for each place, and a pair may come in every clock.
 
-use super::{Beside, ordered, unused};
+use super::{Beside, CHAIN, ordered, unused};
 use crate::Format;
 use crate::engine::Layout;
 use crate::number::reduce::Selection;
+use crate::rtl::expr::Test;
 use crate::rtl::netlist::Module;
 use crate::rtl::{Value, cat, net};
 
@@ -29,6 +30,17 @@ fn pattern(selection: &Selection, member: usize, bits: &Value) -> Value {
         }
         _ => cat([!bits.msb(), bits.low(bits.width() - 1)]),
     }
+}
+
+/// Whether a number is less than another, in chains of at most [`CHAIN`] bits side by side.
+fn less(a: &Value, b: &Value) -> Value {
+    if a.width() <= CHAIN {
+        return a.lt(b);
+    }
+    let low = a.width() / 2;
+    let [above, below] = [(low, a.width() - low), (0, low)].map(|(from, bits)| [a, b].map(|v| v.bits(from, bits)));
+    let equal = above[0].compare(Test::Eq, false, &above[1]);
+    less(&above[0], &above[1]) | equal & less(&below[0], &below[1])
 }
 
 /// Adds a selection; gives its outputs, by their numbers, with their totals.
@@ -60,7 +72,7 @@ pub(super) fn select(
     let places: Vec<Value> = (0..count).map(|k| lane.hold(format!("place{k}_{own}"), new.width())).collect();
     let mut before: Option<(Value, Value)> = None;
     for (k, place) in places.iter().enumerate() {
-        let better = &beside.take & (&beside.first | new.lt(place));
+        let better = &beside.take & (&beside.first | less(&new, place));
         let better = lane.wire(format!("better{k}_{own}"), better);
         let stays = lane.wire(format!("stays{k}_{own}"), beside.first.mux(&none, place));
         let next = better.mux(&new, &stays);

@@ -33,14 +33,15 @@ pub(super) fn fields(number: usize, selection: &Selection, mode: &Mode) -> Strin
 pub(super) fn start(number: usize, selection: &Selection, mode: &Mode) -> String {
     let clear = |(m, output): (usize, &usize)| format!(" s.selected{number}_{m}[k] = {};", (mode.empty)(*output));
     let cleared: String = selection.ranks[0].iter().enumerate().map(clear).collect();
-    format!("    for (int k = 0; k < {}; k++) {{{cleared} }}\n", selection.ranks.len())
+    format!("{}    for (int k = 0; k < {}; k++) {{{cleared} }}\n", unrolled(selection), selection.ranks.len())
 }
 
 /// The statements that take the selection of other sums `t`: as long as one is taken, the next one may be.
 pub(super) fn join(number: usize, selection: &Selection) -> String {
     let tuple: Vec<String> = (0..selection.members.len()).map(|m| format!("t.selected{number}_{m}[k]")).collect();
     let count = selection.ranks.len();
-    format!("    for (int k = 0; k < {count} && select{number}(s, {}); k++) {{ }}\n", tuple.join(", "))
+    let unrolled = unrolled(selection);
+    format!("{unrolled}    for (int k = 0; k < {count} && select{number}(s, {}); k++) {{ }}\n", tuple.join(", "))
 }
 
 /// The statement that takes a tuple of these values.
@@ -68,16 +69,29 @@ pub(super) fn function(number: usize, selection: &Selection, mode: &Mode) -> Str
         };
         all(&test, " : ")
     };
-    let moves = all(&|m| format!("s.selected{number}_{m}[k] = s.selected{number}_{m}[k - 1];"), " ");
-    let puts = all(&|m| format!("s.selected{number}_{m}[k] = x{m};"), " ");
+    let chooses = |m: usize| {
+        let own = format!("s.selected{number}_{m}");
+        format!("{own}[k] = moves ? {own}[k - 1] : better ? x{m} : {own}[k];")
+    };
     let last = selection.ranks.len() - 1;
     let moving = match last {
         0 => String::new(),
-        _ => format!("    for (; k > 0 && ({}); k--) {{ {moves} }}\n", before("k - 1")),
+        _ => format!(
+            "{}    for (int k = {last}; k > 0; k--) {{\n        const bool moves = {};\n        {}\n        better = moves;\n    }}\n",
+            unrolled(selection),
+            before("k - 1"),
+            all(&chooses, " ")
+        ),
     };
+    let puts = all(&|m| format!("s.selected{number}_{m}[0] = x{m};"), " ");
     format!(
-        "PF bool select{number}(Sums &s, {arguments}) {{\n{none}    int k = {last};\n    if (!({})) return false;\n{moving}    \
-         {puts}\n    return true;\n}}\n\n",
-        before("k")
+        "PF bool select{number}(Sums &s, {arguments}) {{\n{none}    bool better = {};\n    if (!better) return false;\n{moving}    \
+         if (better) {{ {puts} }}\n    return true;\n}}\n\n",
+        before(&last.to_string())
     )
+}
+
+/// Loops over few places are unrolled, so that these are registers of a thread.
+fn unrolled(selection: &Selection) -> &'static str {
+    if selection.ranks.len() <= 16 { "#pragma unroll\n" } else { "" }
 }
