@@ -79,20 +79,10 @@ impl<'a> Checker<'a> {
                 },
             };
             let one = Target { dims, ..*to };
-            // A key for each place would be a reduction element by element.
-            if let (Value::Typed(typed), true) = (&value, ranks.is_some() && dims != Dims::Scalar || members.is_empty())
+            if let Value::Typed(typed) = &value
                 && typed.dims() != dims
-                && typed.dims() == to.dims
             {
-                let span = self.span(root);
-                let message =
-                    format!("`{}` takes {} of each pair, not {}", target.name.text, dims.words(), to.dims.words());
-                let error = Diagnostic::error(codes::VECTOR, message, span, format!("this is {}", to.dims.words()));
-                let name = target.name.text;
-                self.error(error.help(format!(
-                    "the elements of `{name}` are those of the best pairs, in order: give what one pair is judged by, such as `v[0]`"
-                )));
-                return None;
+                return self.unequal_shapes(target, (to, dims), typed.dims(), self.span(root));
             }
             members.push(self.reduced_value(&one, value, root, target.name)?);
             selected.outputs.push((to.pin, to.first, dims.elements()));
@@ -115,6 +105,30 @@ impl<'a> Checker<'a> {
             first_member += count;
         }
         Some(())
+    }
+
+    /// A value of another shape than the output has for each pair.
+    fn unequal_shapes(&mut self, target: &Place<'a>, to: (&Target, Dims), found: Dims, span: Span) -> Option<()> {
+        let (name, (to, wanted)) = (target.name.text, to);
+        let code = if found == Dims::Scalar || wanted == Dims::Scalar { codes::VECTOR } else { codes::LENGTHS };
+        let message = format!("`{name}` takes {} of each pair, not {}", wanted.words(), found.words());
+        let error = Diagnostic::error(code, message, span, format!("this is {}", found.words()))
+            .label(self.builder.graph.pins[to.pin].span, "declared here");
+        let one = match found {
+            Dims::Scalar => name.to_string(),
+            Dims::Vector(n) => format!("{name}[{n}]"),
+            Dims::Matrix(rows, columns) => format!("{name}[{rows}][{columns}]"),
+        };
+        self.error(error.help(match to.dims.inner() {
+            _ if found == to.dims => format!(
+                "the elements of `{name}` are those of the best pairs, in order: give what one pair is judged by, such as `v[0]`"
+            ),
+            Some((inner, n)) if inner == found && wanted == to.dims => format!(
+                "the first output keeps one pair: declare that with {n} elements to keep {n} in order, or this one as `{one}`"
+            ),
+            _ => format!("give {} for each pair, or declare the output for what you have", wanted.words()),
+        }));
+        None
     }
 
     fn unequal_ranks(&mut self, target: &Place<'a>, to: &Target, ranks: usize) -> Option<()> {

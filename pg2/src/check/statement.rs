@@ -418,7 +418,10 @@ impl<'a> Checker<'a> {
         let signed = Format::int(format.width().max(from.width()), true).unwrap_or(from);
         self.error(match () {
             _ if wraps => self.with_output_format(error, to.pin, signed, None),
-            _ if fraction && from.is_fixed() || narrow => self.with_output_format(error, to.pin, from, None),
+            // The float itself is kept, unless a sum is meant.
+            _ if fraction && (from.is_fixed() || to.reduce != Reduce::Sum) || narrow => {
+                self.with_output_format(error, to.pin, from, None)
+            }
             _ if fraction => self.with_output_format(error, to.pin, SUM, Some(id)),
             _ => self.with_cast(error, format, id),
         });

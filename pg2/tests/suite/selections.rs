@@ -9,7 +9,8 @@ const PINS: &str = "int8 a ipin; int16 b jpin; uint1 t jpin; uint8 u jpin; float
     int16 key fout; uint8 who fout; int16 keys[2] fout; uint8 list[2] fout; float18.9 way[3] fout; float18.9 ways[2][3] fout; ";
 
 fn compile(statements: &str) -> Result<Graph, String> {
-    let used = |name: &str| statements.contains(name);
+    let is_name = |c: char| c.is_ascii_alphanumeric();
+    let used = |name: &str| statements.split(|c| !is_name(c)).any(|word| word == name);
     // Outputs that a case leaves alone are not declared.
     let pins = PINS.split_inclusive(';').filter(|pin| {
         let name = pin.split_whitespace().nth(1).unwrap_or_default();
@@ -71,7 +72,7 @@ fn a_branch_without_the_selection_takes_what_changes_nothing() {
 fn what_is_no_selection_is_refused() {
     for (statements, codes) in [
         ("(key, who) min= (b, f);", "PG0041"),
-        ("(key, who) min= (b, v);", "PG0041"),
+        ("(key, who) min= (b, v);", "PG0044"),
         ("(key, way) min= (b, f);", "PG0044"),
         ("(keys, who) min= (b, u);", "PG0043"),
         ("(key, list) min= (b, u);", "PG0044"),
