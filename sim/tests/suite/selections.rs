@@ -107,7 +107,7 @@ fn real_arithmetic_compares_numbers_beyond_the_format() {
     let kernel = RealKernel::new(&graph(text));
     let record = |x: f64, id: u64| [x.to_bits(), id];
     let sources = RealSources::new(2, &[record(1e41, 1), record(-3.0, 7), record(1e40, 2)].concat());
-    let gathered = kernel.gather(&sources, &[0..3]);
+    let gathered = kernel.gather(&sources, std::slice::from_ref(&(0..3)));
     let pairs = Pairs { i: &[], params: &[], sources: &sources };
     let values = kernel.target(&mut kernel.scratch(), &pairs, &gathered).0;
     let floats: Vec<f64> = values[..3].iter().map(|x| x.f64()).collect();
