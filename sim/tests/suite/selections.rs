@@ -41,6 +41,7 @@ const KERNELS: &[(&str, &str)] = &[
     (
         "constants",
         "uint3 n param; uint3 i ipin; uint3 j jpin; uint3 a fout; uint3 b fout; int8 c[2][5] fout; int8 d[2][5] fout; int8 s jpin;
+         float18.9 p param; float18.9 o fout; o max= pg_sqrt(p * p + 1) * p;
          (b, a) max= (n, 5); (d[1], c[0]) min= (s, s); (c[1], d[0]) max= (pg_max(s, 0), (int8)i - (int8)j);",
     ),
 ];
