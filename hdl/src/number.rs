@@ -13,4 +13,5 @@ pub mod lns;
 pub mod real;
 pub mod reduce;
 pub mod rounding;
+mod select;
 mod value;

@@ -15,7 +15,10 @@ pub static CLASSES: &[(&str, &str)] = &[
     ("ipin", "an input of the target i: constant during a run"),
     ("jpin", "an input of the source j: a new value each clock, the same for all pipelines"),
     ("param", "a run-time constant, the same for all pipelines"),
-    ("fout", "an output of the target i: gathers values by `+=`, `max=` or `min=`"),
+    (
+        "fout",
+        "an output of the target i: gathers values by `+=`, `max=` or `min=`, alone or as `(best, who) min= (key, payload)`",
+    ),
 ];
 
 /// The results and arguments of a function of the library, in Markdown.

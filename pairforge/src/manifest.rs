@@ -18,6 +18,9 @@ pub struct Manifest {
     pub latency: u32,
     pub pins: Vec<PinEntry>,
     /// Flip-flop bits of one pipeline.
+    /// Outputs that are gathered together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub selections: Vec<SelectionEntry>,
     pub register_bits: u64,
     pub operators: Vec<OperatorEntry>,
     /// Tables of functions; `error_ulp` is a proven bound.
@@ -73,6 +76,15 @@ pub struct PinEntry {
 }
 
 #[derive(Serialize, Deserialize)]
+pub struct SelectionEntry {
+    pub reduce: String,
+    /// Names, that of the key first.
+    pub outputs: Vec<String>,
+    /// The pairs that are kept.
+    pub places: usize,
+}
+
+#[derive(Serialize, Deserialize)]
 pub struct OperatorEntry {
     pub name: String,
     pub count: usize,
@@ -111,6 +123,7 @@ impl Manifest {
             pipelines: config.pipelines,
             latency: built.schedule.depth,
             pins: built.graph.pins.iter().map(pin).collect(),
+            selections: selections(&built.graph),
             register_bits: built.schedule.register_bits(),
             operators: operators(built),
             tables: tables(built),
@@ -142,6 +155,16 @@ impl Manifest {
             ..Config::usual(Layout { kernel: self.kernel.clone(), ..Layout::default() }, 1)
         }
     }
+}
+
+/// The selections of a kernel.
+fn selections(graph: &pg2::graph::Graph) -> Vec<SelectionEntry> {
+    let of = |s: pg2::report::selections::Row| SelectionEntry {
+        reduce: s.reduce.to_string(),
+        outputs: s.outputs,
+        places: s.places,
+    };
+    pg2::report::selections::rows(graph).into_iter().map(of).collect()
 }
 
 /// The number of uses of each operator in one pipeline.

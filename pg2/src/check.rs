@@ -16,6 +16,7 @@ mod ops;
 mod product;
 mod resolve;
 mod scope;
+mod select;
 mod statement;
 mod value;
 
@@ -70,6 +71,8 @@ struct Checker<'a> {
     slots: Vec<Vec<Slot>>,
     /// The state of the slots before the branches around the statement.
     slots_before: Vec<BTreeMap<(usize, usize), Slot>>,
+    /// The selections so far.
+    selected: Vec<select::Selected>,
     /// Where names are defined, and which of these places are ever used.
     definitions: BTreeMap<usize, (Word<'a>, bool)>,
     used: HashSet<usize>,
@@ -120,6 +123,7 @@ pub fn check(
         loops: Vec::new(),
         slots: Vec::new(),
         slots_before: Vec::new(),
+        selected: Vec::new(),
         definitions: BTreeMap::new(),
         used: HashSet::new(),
         resolved: HashSet::new(),

@@ -3,6 +3,7 @@
 pub(crate) mod builder;
 
 use crate::diag::Span;
+use hdl::number::reduce::{Ranked, Record, Selection};
 use hdl::op::{Inst, Operator};
 use hdl::{Bounds, Format, Reduce};
 use std::collections::HashMap;
@@ -201,9 +202,19 @@ impl Graph {
             };
         }
         for o in &self.outputs {
-            let _ = writeln!(text, "{} %{}", o.reduce, o.value.0);
+            let _ = match o.reduce {
+                Reduce::Ranked(Ranked { selection, member, rank, .. }) => {
+                    writeln!(text, "{} %{} {selection}.{rank}.{member}", o.reduce, o.value.0)
+                }
+                reduce => writeln!(text, "{reduce} %{}", o.value.0),
+            };
         }
         text
+    }
+
+    /// How the outputs are gathered and combined.
+    pub fn record(&self) -> Record {
+        Record::new(self.outputs.iter().map(|o| (self.pins[o.pin].format, o.reduce)))
     }
 
     /// When the flags of a node count. Only of a graph whose demand is known.
@@ -248,6 +259,12 @@ impl Graph {
         for o in &self.outputs {
             if o.value.0 as usize >= self.nodes.len() || self.node(o.value).format != self.pins[o.pin].format {
                 return Err(format!("output {} has the wrong format", self.pins[o.pin].column(o.element)));
+            }
+        }
+        let selections = Selection::all(self.outputs.iter().map(|o| (self.pins[o.pin].format, o.reduce)))?;
+        for rank in selections.iter().flat_map(|s| s.ranks[1..].iter().map(|rank| (&s.ranks[0], rank))) {
+            if rank.0.iter().zip(rank.1).any(|(a, b)| self.outputs[*a].value != self.outputs[*b].value) {
+                return Err("the places of a selection do not take one value".into());
             }
         }
         if !self.demand.is_empty() && self.demand.len() != self.nodes.len() {

@@ -3,3 +3,4 @@
 pub mod area;
 pub mod explain;
 pub mod origins;
+pub mod selections;

@@ -14,10 +14,11 @@ mod together;
 
 use crate::job::{Backend, BackendError, Job, Outcome, Table, one_by_one};
 use fmm::arith::ranges::joined;
+use hdl::Flags;
 use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError, Shared};
 use hdl::engine::protocol::{Counters, Packing, Reply, Segment};
-use hdl::{Flags, Format, Reduce};
+use hdl::number::reduce::Record;
 use pg2::graph::Graph;
 use residency::{Atom, Residency, atoms, cover};
 use sender::Sender;
@@ -285,7 +286,7 @@ struct Expected {
 /// Gathers results, combining those of one target.
 struct Collector<'a> {
     config: &'a Config,
-    outputs: Vec<(Format, Reduce)>,
+    record: Record,
     results: Table,
     flags: Vec<Flags>,
     expected: Vec<Expected>,
@@ -296,13 +297,12 @@ struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     fn new(job: &Job, config: &'a Config) -> Collector<'a> {
-        let outputs: Vec<(Format, Reduce)> = config.layout.outputs.iter().map(|o| (o.1, o.2)).collect();
-        let identities: Vec<u64> = outputs.iter().map(|(f, r)| r.identity(*f)).collect();
+        let record = Record::new(config.layout.outputs.iter().map(|o| (o.1, o.2)));
         let count = job.targets.len();
         Collector {
             config,
-            results: Table { elements: outputs.len(), bits: identities.repeat(count) },
-            outputs,
+            results: Table { elements: record.elements(), bits: record.identities().repeat(count) },
+            record,
             flags: vec![Flags::NONE; count],
             expected: Vec::new(),
             counters: None,
@@ -349,16 +349,12 @@ impl<'a> Collector<'a> {
         if run.arrived + flags.len() > run.count {
             return Err(format!("run {tag} has more results than targets"));
         }
-        let elements = self.outputs.len();
+        let elements = self.record.elements();
         for (lane, raised) in flags.iter().enumerate() {
             let target = run.first + run.arrived + lane;
             self.flags[target] |= *raised;
-            for (e, (format, reduce)) in self.outputs.iter().enumerate() {
-                let place = &mut self.results.bits[target * elements + e];
-                let (bits, wrap) = reduce.combine(*format, *place, records[lane * elements + e]);
-                *place = bits;
-                self.flags[target] |= wrap;
-            }
+            let sums = &mut self.results.bits[target * elements..(target + 1) * elements];
+            self.flags[target] |= self.record.combine(sums, &records[lane * elements..(lane + 1) * elements]);
         }
         run.arrived += flags.len();
         self.arrived += flags.len();

@@ -18,7 +18,7 @@ pub use kernels::Isa;
 use program::{Gather, Place, Program, program};
 
 use hdl::engine::protocol::Segment;
-use hdl::number::reduce::{Accumulator, order_key};
+use hdl::number::reduce::{Accumulator, Selection, order_key};
 use hdl::{Flags, Reduce};
 use pg2::graph::Graph;
 
@@ -211,6 +211,9 @@ impl Emulator {
             for (output, gather) in sum.outputs.iter_mut().zip(&self.program.outputs) {
                 add_lanes(output, gather, frame, count);
             }
+            for selection in &self.program.selections {
+                select_lanes(&mut sum.outputs, selection, &self.program.outputs, frame, count);
+            }
         }
     }
 }
@@ -241,6 +244,8 @@ fn add_lanes(output: &mut Accumulator, gather: &Gather, frame: &Frame, count: us
                 };
                 output.add_exact(((high as i128) << 32) + low as i128);
             }
+            // A selection takes its outputs together.
+            (Reduce::Ranked(_), _) => {}
             (reduce, _) => {
                 let patterns = (0..count).map(|lane| class.pattern(format, frame.get(class, slot, lane)));
                 let best = match reduce {
@@ -250,5 +255,19 @@ fn add_lanes(output: &mut Accumulator, gather: &Gather, frame: &Frame, count: us
                 best.iter().for_each(|p| output.add(*p));
             }
         }
+    }
+}
+
+/// Takes the first `count` lanes of a selection's values into its outputs. Few keys are good enough to be looked at closely.
+fn select_lanes(outputs: &mut [Accumulator], selection: &Selection, gathers: &[Gather], frame: &Frame, count: usize) {
+    let members: Vec<Place> = selection.ranks[0].iter().map(|output| gathers[*output].place).collect();
+    let pattern = |place: &Place, lane| place.class.pattern(place.format, frame.get(place.class, place.slot, lane));
+    let mut tuple = vec![0; members.len()];
+    for lane in 0..count {
+        if !selection.may_take(outputs, pattern(&members[0], lane)) {
+            continue;
+        }
+        tuple.iter_mut().zip(&members).for_each(|(bits, place)| *bits = pattern(place, lane));
+        selection.add(outputs, &tuple);
     }
 }

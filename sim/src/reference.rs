@@ -100,16 +100,14 @@ pub fn pair(graph: &Graph, i: &[u64], j: &[u64], params: &[u64]) -> (Vec<u64>, F
 
 /// The results of one target over sources `j`, one pattern for each output element, and its flags.
 pub fn target(graph: &Graph, i: &[u64], j: &[Vec<u64>], params: &[u64]) -> (Vec<u64>, Flags) {
-    let mut sums: Vec<Accumulator> =
-        graph.outputs.iter().map(|o| Accumulator::new(o.reduce, graph.pins[o.pin].format)).collect();
+    let record = graph.record();
+    let mut sums = record.start();
     let prepared = Prepared::new(graph);
     let mut pair = Pair::default();
     let mut flags = Flags::NONE;
     for source in j {
         flags |= prepared.pair(i, source, params, &mut pair);
-        for (sum, o) in sums.iter_mut().zip(&graph.outputs) {
-            sum.add(pair.values[o.value.0 as usize]);
-        }
+        record.add(&mut sums, |output| pair.values[graph.outputs[output].value.0 as usize]);
     }
     let finished: Vec<(u64, Flags)> = sums.iter().map(Accumulator::finish).collect();
     (finished.iter().map(|f| f.0).collect(), finished.iter().fold(flags, |a, f| a | f.1))

@@ -7,6 +7,7 @@
 
 mod near;
 mod rules;
+mod selected;
 mod value;
 
 pub use rules::apply;
@@ -72,15 +73,20 @@ impl Program {
         given: Given,
     ) -> Result<(Vec<u64>, Flags), String> {
         let mut sums: Vec<Gathered> = self.outputs.iter().map(|o| Gathered::new(*o)).collect();
+        let mut selections = selected::Selections::new(&self.outputs);
         let mut flags = Flags::NONE;
         for inputs in pairs {
             let (values, raised) = self.pair(inputs, given)?;
             flags |= raised;
-            sums.iter_mut().zip(values).for_each(|(sum, value)| sum.take(value));
+            selections.take(&values);
+            let plain = sums.iter_mut().zip(values).filter(|(sum, _)| !matches!(sum.output.reduce, Reduce::Ranked(_)));
+            plain.for_each(|(sum, value)| sum.take(value));
         }
         let ended: Vec<(u64, bool)> = sums.iter().map(Gathered::end).collect();
         let wraps = ended.iter().any(|e| e.1);
-        Ok((ended.iter().map(|e| e.0).collect(), flags | Flags::WRAP.when(wraps)))
+        let mut results: Vec<u64> = ended.iter().map(|e| e.0).collect();
+        selections.end(&mut results);
+        Ok((results, flags | Flags::WRAP.when(wraps)))
     }
 }
 
@@ -153,7 +159,7 @@ impl Gathered {
         let first = match output.reduce {
             Reduce::Max => value::least(output.format),
             Reduce::Min => value::greatest(output.format),
-            Reduce::Sum => 0,
+            Reduce::Sum | Reduce::Ranked(_) => 0,
         };
         Gathered { output, sum: BigInt::from(0), best: (decode(output.format, first), first) }
     }

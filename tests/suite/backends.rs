@@ -46,6 +46,17 @@ least[1] min= pg_min(d, e) - pg_max((float25.16)a, 1.5);
 least[2] min= pg_pow(e, -2, 1) >> 3;
 ";
 
+/// Outputs that are gathered together: partial results of split runs are combined so too.
+const SELECTIONS: &str = "
+float18.9 x[2] ipin; int4 kind ipin;
+float18.9 y[2] jpin; uint6 id jpin; int4 of jpin;
+float18.9 best[3] fout; uint6 who[3] fout; float18.9 way[3][2] fout; int4 most fout; uint6 which fout; int64 sum fout;
+d = y - x; r2 = d * d;
+if (of != kind) { (best, who, way) min= (r2, id, d); }
+(most, which) max= (of ^ kind, id);
+sum += (int64)(r2 << 20);
+";
+
 /// The settings of a run; runs over one kernel differ in them.
 struct Case {
     name: &'static str,
@@ -68,6 +79,7 @@ fn cases() -> Vec<Case> {
     vec![
         case("integers", INTEGERS, &[(1, 1), (3, 1), (8, 1), (6, 3)], 96, 32),
         case("floats", FLOATS, &[(3, 1)], 4096, 64),
+        case("selections", SELECTIONS, &[(3, 1), (4, 2)], 64, 32),
         case("p2p", &shipped("p2p"), &[(8, 1)], 4096, 32),
         case("p2p_paper", &shipped("p2p_paper"), &[(3, 1), (5, 5)], 64, 128),
         case(
@@ -327,7 +339,9 @@ fn real_numbers_are_those_of_an_independent_sum() {
 #[test]
 fn integers_without_wrap_are_the_same_everywhere() {
     let text = "int16 a ipin; int16 b jpin; int8 c param; int40 s fout; int16 m fout; int16 n fout;
-        s += (a * b >> 1) + c; m max= a < b ? a - b : a % (b + 300); n min= pg_abs(a + b) / 7;";
+        int16 best[4] fout; int16 who[4] fout; int16 most fout; int8 flag fout;
+        s += (a * b >> 1) + c; m max= a < b ? a - b : a % (b + 300); n min= pg_abs(a + b) / 7;
+        if (a != b) { (best, who) min= (pg_abs(a + b) / 16, b); } (most, flag) max= ((a ^ b) & 48, c);";
     let graph = pg2::compile("plain", text).unwrap_or_else(|e| panic!("{}", e[0].message)).graph;
     let mut random = Random::new(9);
     // Products stay in int16.

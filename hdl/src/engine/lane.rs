@@ -6,12 +6,14 @@
 
 mod enter;
 mod folded;
+mod select;
 mod sliced;
 
 pub(super) use sliced::{at_bits, words_of_adders};
 
 use super::Config;
 use crate::hash::{FastMap, FastSet};
+use crate::number::reduce::Record;
 use crate::rtl::delay;
 use crate::rtl::expr::Test;
 use crate::rtl::fold::{SLOTS, START};
@@ -62,9 +64,11 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
     let mut totals = Vec::new();
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
     let terms = terms(inner);
-    for (port, format, reduce) in &layout.outputs {
+    let selected = selections(&mut lane, layout, &beside);
+    for (k, (port, format, reduce)) in layout.outputs.iter().enumerate() {
         let output = Output { port, format: *format };
         let total = match (reduce, terms.get(port.as_str())) {
+            (Reduce::Ranked(_), _) => selected[&k].clone(),
             (Reduce::Sum, Some(term)) => sum_of_terms(&mut lane, &output, term.shape, &beside),
             (Reduce::Sum, None) => sum(&mut lane, &output, &beside),
             _ => extreme(&mut lane, &output, *reduce, &beside),
@@ -75,6 +79,12 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
     }
     results(&mut lane, &totals, &raised, &beside.done);
     lane
+}
+
+/// Adds all selections; gives their outputs, by their numbers, with their totals.
+fn selections(lane: &mut Module, layout: &super::Layout, beside: &Beside) -> FastMap<usize, Value> {
+    let record = Record::new(layout.outputs.iter().map(|o| (o.1, o.2)));
+    record.selections().iter().flat_map(|selection| select::select(lane, layout, selection, beside)).collect()
 }
 
 /// The outputs of a pipeline that leave it as terms, by their names.
@@ -367,19 +377,24 @@ fn sum_of_terms(lane: &mut Module, output: &Output, shape: TermShape, beside: &B
     add_up(lane, output, beside, &term, Some(round.bit(0)))
 }
 
+/// Bits that order a format's patterns as unsigned numbers.
+fn ordered(format: Format, value: &Value) -> Value {
+    if !format.is_signed() {
+        return value.clone();
+    }
+    let (top, rest) = (value.msb(), value.low(value.width() - 1));
+    match format.is_sign_magnitude() {
+        true => cat([!&top, &rest ^ top.repeat(rest.width())]),
+        false => cat([!top, rest]),
+    }
+}
+
 /// A maximum or minimum; patterns are compared by keys that order as unsigned numbers.
 fn extreme(lane: &mut Module, output: &Output, reduce: Reduce, beside: &Beside) -> Value {
     let Output { port, format } = *output;
     let width = format.width();
     lane.comment(format!("{port}: {reduce}"));
-    let key = |value: &Value| {
-        let (top, rest) = (value.msb(), value.low(width - 1));
-        match format {
-            _ if !format.is_signed() => value.clone(),
-            Format::Float { .. } | Format::Log { .. } => cat([!&top, rest ^ top.repeat(width - 1)]),
-            _ => cat([!top, rest]),
-        }
-    };
+    let key = |value: &Value| ordered(format, value);
     let total = lane.hold(format!("total_{port}"), width);
     let value = net(format!("value_{port}"), width);
     let own = lane.wire(format!("key_{port}"), key(&value));

@@ -1,5 +1,6 @@
-//! The reductions of an output over the sources of a run: `+=`, `max=`, `min=` (RULES L9, N7).
+//! The reductions of an output over the sources of a run: `+=`, `max=`, `min=` (RULES L9, L14, N7).
 
+pub use super::select::{Ranked, Record, Selection};
 use crate::{Flags, Format};
 use std::fmt;
 
@@ -12,6 +13,8 @@ pub enum Reduce {
     Max,
     /// `min=`. Starts at the format's maximum.
     Min,
+    /// A place of a [`Selection`], which gathers all of its outputs together.
+    Ranked(Ranked),
 }
 
 impl Reduce {
@@ -21,11 +24,12 @@ impl Reduce {
             Reduce::Sum => 0,
             Reduce::Max => format.min_bits(),
             Reduce::Min => format.max_bits(),
+            Reduce::Ranked(place) => place.identity(format),
         }
     }
 
-    /// Combines two finished results, as the host does with partial sums. The flag is `wrap` when the
-    /// sum of the two leaves the format.
+    /// Combines two finished results of an output that is gathered alone; [`Record::combine`] combines those of all. The flag is
+    /// `wrap` when the sum of the two leaves the format.
     pub fn combine(self, format: Format, a: u64, b: u64) -> (u64, Flags) {
         match self {
             Reduce::Sum => {
@@ -36,6 +40,7 @@ impl Reduce {
             }
             Reduce::Max => (if less(format, a, b) { b } else { a }, Flags::NONE),
             Reduce::Min => (if less(format, b, a) { b } else { a }, Flags::NONE),
+            Reduce::Ranked(_) => unreachable!("a selection is gathered as a whole"),
         }
     }
 }
@@ -44,8 +49,8 @@ impl fmt::Display for Reduce {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
             Reduce::Sum => "+=",
-            Reduce::Max => "max=",
-            Reduce::Min => "min=",
+            Reduce::Max | Reduce::Ranked(Ranked { greatest: true, .. }) => "max=",
+            Reduce::Min | Reduce::Ranked(_) => "min=",
         })
     }
 }
@@ -91,6 +96,16 @@ impl Accumulator {
             Reduce::Sum => self.exact += self.format.to_int(bits),
             _ => self.best = self.reduce.combine(self.format, self.best, bits).0,
         }
+    }
+
+    /// The pattern that a place of a selection, a maximum or a minimum holds.
+    pub(super) fn selected(&self) -> u64 {
+        self.best
+    }
+
+    /// Gives a place of a selection its pattern.
+    pub(super) fn select(&mut self, bits: u64) {
+        self.best = bits;
     }
 
     /// Takes an exact partial sum (in units of the format's last place) made elsewhere; `Sum` only.

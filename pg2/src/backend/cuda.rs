@@ -15,6 +15,7 @@ pub mod count;
 pub mod exact;
 pub mod native;
 pub mod p2p;
+mod selected;
 
 use crate::graph::{Graph, PinClass};
 

@@ -6,6 +6,7 @@ use super::{Checker, Reduction, Slot};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{Arm, Block, ExprId, Word};
+use hdl::Reduce;
 use hdl::op::{Attrs, compare};
 use num_traits::Zero;
 use std::collections::{BTreeMap, BTreeSet};
@@ -234,6 +235,8 @@ impl<'a> Checker<'a> {
     /// Reduces into each output element what the branches reduce; a branch that does not gives what changes nothing.
     fn join_slots(&mut self, ends: &[End<'a>]) {
         let keys: BTreeSet<(usize, usize)> = ends.iter().flat_map(|e| e.slots.keys().copied()).collect();
+        // All places of a selection take one value.
+        let mut joined: BTreeMap<(u32, u32), Reduction> = BTreeMap::new();
         for (pin, k) in keys {
             let slots: Vec<Option<Slot>> = ends.iter().map(|e| e.slots.get(&(pin, k)).copied()).collect();
             let filled: Option<Vec<Option<Reduction>>> = slots
@@ -244,7 +247,22 @@ impl<'a> Checker<'a> {
                     Some(Slot::Empty) | None => Some(None),
                 })
                 .collect();
-            let slot = filled.and_then(|f| self.join_reductions(pin, k, ends, &f)).map_or(Slot::Broken, Slot::Filled);
+            let ranked = filled.as_ref().and_then(|f| match f.iter().flatten().next()?.reduce {
+                Reduce::Ranked(place) => Some(place),
+                _ => None,
+            });
+            let earlier = ranked.and_then(|p| joined.get(&(p.selection, p.member)).copied());
+            let alike = filled.as_ref().is_some_and(|f| {
+                f.iter().flatten().all(|r| ranked.is_some_and(|place| r.reduce == Reduce::Ranked(place)))
+            });
+            let slot = match (earlier, ranked) {
+                (Some(earlier), Some(place)) if alike => Some(Reduction { reduce: Reduce::Ranked(place), ..earlier }),
+                _ => filled.and_then(|f| self.join_reductions(pin, k, ends, &f)),
+            };
+            if let (Some(place), Some(slot)) = (ranked, slot) {
+                joined.entry((place.selection, place.member)).or_insert(slot);
+            }
+            let slot = slot.map_or(Slot::Broken, Slot::Filled);
             self.set_slot(pin, k, slot);
         }
     }
@@ -259,6 +277,10 @@ impl<'a> Checker<'a> {
         let first = filled.iter().flatten().next().copied()?;
         if let Some(other) = filled.iter().flatten().find(|r| r.reduce != first.reduce) {
             let column = self.builder.graph.pins[pin].column(k as u32);
+            if [first.reduce, other.reduce].iter().any(|r| matches!(r, Reduce::Ranked(_))) {
+                self.unequal_selections(&column, [first.span, other.span]);
+                return None;
+            }
             let message = format!("`{column}` has `{}` in one branch and `{}` in another", first.reduce, other.reduce);
             let error = Diagnostic::error(codes::REDUCED_TWICE, message, other.span, "reduced in another way")
                 .label(first.span, "first reduced here")

@@ -51,6 +51,7 @@ impl<'a> Checker<'a> {
                 self.missing(pin, &missing);
             }
         }
+        Checker::number_selections(&mut self.builder.graph.outputs);
     }
 
     fn missing(&mut self, pin: usize, elements: &[u32]) {

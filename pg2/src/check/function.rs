@@ -246,6 +246,10 @@ pub(super) fn trees_of(statements: &[Statement], trees: &mut Vec<Tree>) {
                 trees.extend(indices);
                 trees.push(*value);
             }
+            StatementKind::Select { targets, values, .. } => {
+                targets.iter().for_each(|target| trees.extend(&target.indices));
+                trees.extend(values);
+            }
             StatementKind::For { from, to, body, .. } => {
                 trees.extend([from, to]);
                 trees_of(&body.statements, trees);

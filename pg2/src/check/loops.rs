@@ -86,6 +86,7 @@ impl<'a> Checker<'a> {
             match &statement.kind {
                 StatementKind::Assign { name, .. } | StatementKind::Elements { name, .. } => self.doubt_name(*name),
                 StatementKind::Reduce { target, .. } => self.doubt_name(*target),
+                StatementKind::Select { targets, .. } => targets.iter().for_each(|t| self.doubt_name(t.name)),
                 StatementKind::Broken { name } => self.doubt_name(*name),
                 StatementKind::For { body, .. } => self.doubt(&body.statements),
                 StatementKind::If { arms, otherwise } => {

@@ -48,6 +48,15 @@ impl<'a> Checker<'a> {
                         self.symbol(target.text, target.span);
                     }
                 }
+                StatementKind::Select { targets, .. } => {
+                    for target in targets.iter().filter(|t| !names.contains(t.name.text)) {
+                        if self.tables.len() > 1 {
+                            self.reduces_in_function(target.name);
+                        } else {
+                            self.symbol(target.name.text, target.name.span);
+                        }
+                    }
+                }
                 StatementKind::For { variable, body, .. } => {
                     names.insert(variable.text);
                     self.resolve(&body.statements, names);

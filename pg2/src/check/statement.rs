@@ -18,11 +18,12 @@ const MAX_LENGTH: usize = 1024;
 const SUM: Format = Format::Fixed { width: 64, frac: 30, signed: true };
 
 /// Where a reduction goes and what it takes.
-struct Target {
-    pin: usize,
-    first: usize,
-    dims: Dims,
-    reduce: Reduce,
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    pub pin: usize,
+    pub first: usize,
+    pub dims: Dims,
+    pub reduce: Reduce,
 }
 
 impl<'a> Checker<'a> {
@@ -40,6 +41,7 @@ impl<'a> Checker<'a> {
             StatementKind::Reduce { target, indices, reduce, value } => {
                 self.reduce(*target, indices, *reduce, *value);
             }
+            StatementKind::Select { targets, reduce, values } => self.gather_selection(targets, *reduce, values),
             StatementKind::For { variable, from, to, body } => return self.for_loop(*variable, (*from, *to), body),
             StatementKind::If { arms, otherwise } => return self.branches(arms, otherwise.as_ref()),
             StatementKind::Return { value } => {
@@ -55,7 +57,7 @@ impl<'a> Checker<'a> {
     }
 
     /// A name whose definition could not be read. An output counts as reduced.
-    fn broken(&mut self, name: Word<'a>) {
+    pub(super) fn broken(&mut self, name: Word<'a>) {
         match self.table().symbols.get(name.text).map(|s| &s.entry) {
             Some(Entry::Output(pin)) => {
                 let pin = *pin;
@@ -242,25 +244,9 @@ impl<'a> Checker<'a> {
             return self.gather(target, &indices, reduce, (value, root));
         }
         let Some(pin) = self.output(target, &value, root) else { return };
-        let mut to = Target { pin, first: 0, dims: dims_of(&self.builder.graph.pins[pin]), reduce };
-        for (value, span) in indices {
-            let Some((inner, count)) = to.dims.inner() else {
-                let message = format!("`{}` has fewer indices than these", target.text);
-                let message = if to.first == 0 && dims_of(&self.builder.graph.pins[pin]) == Dims::Scalar {
-                    format!("`{}` is a scalar and has no elements", target.text)
-                } else {
-                    message
-                };
-                let error = Diagnostic::error(codes::INDEX_SCALAR, message, span, "an index on a scalar");
-                self.error(error.help(format!("write `{} {reduce} ...`", target.text)));
-                return self.broken(target);
-            };
-            let Some(k) = self.element((value, span), count, target.text) else { return };
-            to.first += k * inner.elements();
-            to.dims = inner;
-        }
+        let Some(to) = self.aim((target, pin), indices, reduce) else { return };
         match self.reduced_value(&to, value, root, target) {
-            Some(typed) => self.fill(&to, &typed, target),
+            Some(typed) => self.fill(&to, &typed, target, |_| reduce),
             None => self.spoil(&to),
         }
     }
@@ -273,7 +259,7 @@ impl<'a> Checker<'a> {
         let old = (old, root);
         let new = match reduce {
             Reduce::Sum => self.binary(BinaryOp::Add, old, value, span),
-            Reduce::Max | Reduce::Min => {
+            _ => {
                 let name = if reduce == Reduce::Max { "pg_max" } else { "pg_min" };
                 let function = functions::function(name).expect("the library has it");
                 self.library(function, vec![old, value], span)
@@ -297,7 +283,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The output of that name.
-    fn output(&mut self, target: Word<'a>, value: &Value, root: ExprId) -> Option<usize> {
+    pub(super) fn output(&mut self, target: Word<'a>, value: &Value, root: ExprId) -> Option<usize> {
         if !self.calls.is_empty() && !self.table().symbols.contains_key(target.text) {
             self.reduces_in_function(target);
             return None;
@@ -367,7 +353,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The value of a reduction in the output's format and shape.
-    fn reduced_value(&mut self, to: &Target, value: Value, id: ExprId, word: Word<'a>) -> Option<Typed> {
+    pub(super) fn reduced_value(&mut self, to: &Target, value: Value, id: ExprId, word: Word<'a>) -> Option<Typed> {
         let pin = &self.builder.graph.pins[to.pin];
         let (format, declared) = (pin.format, pin.span);
         if to.reduce == Reduce::Sum && !format.is_integral() {
@@ -432,15 +418,18 @@ impl<'a> Checker<'a> {
         let signed = Format::int(format.width().max(from.width()), true).unwrap_or(from);
         self.error(match () {
             _ if wraps => self.with_output_format(error, to.pin, signed, None),
-            _ if fraction && from.is_fixed() || narrow => self.with_output_format(error, to.pin, from, None),
+            // The float itself is kept, unless a sum is meant.
+            _ if fraction && (from.is_fixed() || to.reduce != Reduce::Sum) || narrow => {
+                self.with_output_format(error, to.pin, from, None)
+            }
             _ if fraction => self.with_output_format(error, to.pin, SUM, Some(id)),
             _ => self.with_cast(error, format, id),
         });
         None
     }
 
-    /// Enters the value of each element that the reduction covers.
-    fn fill(&mut self, to: &Target, typed: &Typed, word: Word<'a>) {
+    /// Enters the value of each element that the reduction covers, and how that element is reduced.
+    pub(super) fn fill(&mut self, to: &Target, typed: &Typed, word: Word<'a>, reduce: impl Fn(usize) -> Reduce) {
         let first = to.first;
         for (k, node) in typed.nodes().iter().enumerate() {
             match self.slots[to.pin][first + k] {
@@ -448,7 +437,7 @@ impl<'a> Checker<'a> {
                 Slot::Empty => {
                     let column = self.builder.graph.pins[to.pin].column((first + k) as u32);
                     self.builder.name(*node, || column);
-                    let filled = Reduction { reduce: to.reduce, value: *node, span: word.span };
+                    let filled = Reduction { reduce: reduce(k), value: *node, span: word.span };
                     self.set_slot(to.pin, first + k, Slot::Filled(filled));
                 }
                 Slot::Filled(earlier) => {
@@ -460,6 +449,7 @@ impl<'a> Checker<'a> {
                             "gather the passes of the loop in a value: `s = 0;` before it, `s {0} ...` in it, and `{1} {0} s;` behind it",
                             to.reduce, word.text
                         ),
+                        (Reduce::Ranked(_), _) => "declare another output for it".into(),
                         (Reduce::Sum, _) => "add the two values and reduce them once".into(),
                         (Reduce::Max, _) => "write `pg_max` of the two values and reduce it once".into(),
                         (Reduce::Min, _) => "write `pg_min` of the two values and reduce it once".into(),
@@ -480,7 +470,7 @@ impl<'a> Checker<'a> {
 }
 
 /// The shape of a pin.
-fn dims_of(pin: &Pin) -> Dims {
+pub(super) fn dims_of(pin: &Pin) -> Dims {
     match (pin.len, pin.columns) {
         (None, _) => Dims::Scalar,
         (Some(n), None) => Dims::Vector(n as usize),

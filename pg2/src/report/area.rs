@@ -12,6 +12,8 @@ use hdl::op::circuit;
 
 /// Guard bits of a sum.
 const GUARD: u64 = 32;
+/// Lookup tables for a bit of a place of a selection.
+const PLACE: u64 = 3;
 
 /// Calibration of a family: the percentage left of the tables and registers of a lane, and the tables and registers that the shell
 /// takes beside those of its records: once for each engine, and for each group.
@@ -101,7 +103,12 @@ pub fn lane(built: &Built) -> Area {
             _ => (width, true),
         };
         area.registers += total;
-        area.tables += if adds { 2 * width + GUARD } else { 0 };
+        area.tables += match output.reduce {
+            // A comparator, and what chooses among the new tuple, the place's own and that of the place before.
+            Reduce::Ranked(_) => PLACE * width,
+            _ if adds => 2 * width + GUARD,
+            _ => 0,
+        };
     }
     if let Some(folded) = &built.folded {
         area.tables += folded.choices(graph);

@@ -8,6 +8,7 @@ use crate::backend::build::Built;
 use crate::graph::{Graph, NodeId, NodeKind};
 use crate::middle::fold::Folded;
 use crate::middle::lines::Lines;
+use crate::report::selections;
 use crate::syntax::sources::Text;
 use hdl::op::TableUse;
 use std::collections::BTreeMap;
@@ -91,6 +92,8 @@ pub struct Explain {
     pub budget: f64,
     /// Where a pair comes every several clocks: how operators share units.
     pub folded: Option<Units>,
+    /// Outputs that are gathered together.
+    pub selections: Vec<selections::Row>,
 }
 
 /// How operators share units.
@@ -147,6 +150,7 @@ pub fn explain<'a>(built: &Built, text: impl Into<Text<'a>>) -> Explain {
         worst: built.worst,
         budget: clock.budget(),
         folded: built.folded.as_ref().map(|f| units(f, graph)),
+        selections: selections::rows(graph),
     }
 }
 
@@ -340,7 +344,8 @@ impl Explain {
         writeln!(f, "  flags        {:>8}", self.flag_bits)?;
         writeln!(f, "multipliers    {:>8}", self.multipliers())?;
         writeln!(f, "ROM bits       {:>8}", self.rom_bits())?;
-        writeln!(f, "longest path   {:>8.2} ns of {:.2} ns, flip-flops not counted", self.worst, self.budget)
+        writeln!(f, "longest path   {:>8.2} ns of {:.2} ns, flip-flops not counted", self.worst, self.budget)?;
+        self.selections.iter().try_for_each(|row| writeln!(f, "{row}"))
     }
 }
 

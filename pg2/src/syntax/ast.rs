@@ -78,6 +78,12 @@ pub enum StatementKind<'a> {
         reduce: Reduce,
         value: Tree,
     },
+    /// `(target[index], ...) min= (key, payload, ...);`, and `max=`.
+    Select {
+        targets: Vec<Place<'a>>,
+        reduce: Reduce,
+        values: Vec<Tree>,
+    },
     /// `for variable in from..to { ... }`
     For {
         variable: Word<'a>,
@@ -107,6 +113,13 @@ pub enum StatementKind<'a> {
     Broken {
         name: Word<'a>,
     },
+}
+
+/// A name with any number of indices.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Place<'a> {
+    pub name: Word<'a>,
+    pub indices: Vec<Tree>,
 }
 
 /// Statements in braces.

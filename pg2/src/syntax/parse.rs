@@ -5,6 +5,7 @@ mod block;
 mod expr;
 mod foreign;
 mod recover;
+mod selection;
 
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, report};
@@ -258,6 +259,9 @@ impl<'a> Parser<'a> {
         }
         if self.kind() == TokenKind::Format {
             return self.declaration();
+        }
+        if let Some(selection) = self.selection()? {
+            return Ok(selection);
         }
         let Some(word) = self.word_at(0) else {
             return self.expected("a statement");

@@ -31,6 +31,7 @@ mod mutations;
 mod remedies;
 mod rules;
 mod scheduling;
+mod selections;
 mod simplifying;
 mod varying;
 mod warnings;

@@ -5,6 +5,7 @@ use super::demand::{Count, Step};
 use super::frame::{Class, Instr, Rounding};
 use super::kernels::{self, Isa};
 use super::slow::{self, Slow};
+use hdl::number::reduce::Selection;
 use hdl::{Format, Reduce};
 use pg2::graph::{Demand, Graph, NodeId, NodeKind, PinClass};
 use std::collections::HashMap;
@@ -46,6 +47,7 @@ pub struct Program {
     /// For each target and block.
     pub pair: Vec<Step>,
     pub outputs: Vec<Gather>,
+    pub selections: Vec<Selection>,
     /// Slots that a frame needs, and places of flags that are held.
     pub slots: usize,
     pub held: usize,
@@ -65,6 +67,7 @@ pub fn program(graph: &Graph, isa: Isa) -> Program {
         common: Vec::new(),
         pair: Vec::new(),
         outputs: Vec::new(),
+        selections: graph.record().selections().to_vec(),
         slots: 0,
         held: 0,
     };

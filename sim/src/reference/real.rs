@@ -12,13 +12,15 @@ mod exp;
 mod lanes;
 mod numbers;
 mod program;
+mod selected;
 
 pub use lanes::Gathered;
 use lanes::{Frame, Totals};
 pub use numbers::{in_numbers, without_equal};
 use program::Program;
+use selected::Selected;
 
-use hdl::number::reduce::Accumulator;
+use hdl::number::reduce::{Accumulator, Selection};
 use hdl::op::semantics::Real;
 use hdl::op::{Inst, Operator};
 use hdl::{Flags, Format, Reduce, Rounding};
@@ -36,6 +38,7 @@ pub struct RealKernel {
     steps: Vec<Step>,
     /// Whether a node depends on constants, parameters and targets alone.
     still: Vec<bool>,
+    selections: Vec<Selection>,
     /// The programs of the outputs' values, and of their terms.
     outputs: Program,
     terms: Program,
@@ -115,6 +118,8 @@ enum Sum {
     Number(f64),
     /// The greatest or the least number; `None` before the first.
     Best(Reduce, Option<f64>),
+    /// By its [`Selected`].
+    Ranked,
 }
 
 impl RealKernel {
@@ -148,7 +153,14 @@ impl RealKernel {
         let outputs = Program::new(graph, &still, &wanted);
         let wanted: Vec<usize> = graph.outputs.iter().map(|o| term(graph, o).0).collect();
         let terms = Program::new(graph, &still, &wanted);
-        RealKernel { graph: graph.clone(), steps, still, outputs, terms }
+        RealKernel {
+            graph: graph.clone(),
+            steps,
+            still,
+            selections: graph.record().selections().to_vec(),
+            outputs,
+            terms,
+        }
     }
 
     pub fn scratch(&self) -> Scratch {
@@ -183,6 +195,7 @@ impl RealKernel {
         sums.extend(self.graph.outputs.iter().map(|o| Sum::new(o.reduce, self.format(o.pin))));
         totals.clear();
         totals.resize(sums.len(), Totals::ZERO);
+        let mut selected: Vec<Selected> = self.selections.iter().map(Selected::new).collect();
         let mut flags = Flags::NONE;
         if !gathered.is_empty() {
             scratch.outputs.target(&self.outputs, gathered.len(), |class, at| pair.value(class, at));
@@ -193,9 +206,20 @@ impl RealKernel {
             for ((sum, totals), result) in sums.iter_mut().zip(&mut totals).zip(&self.outputs.results) {
                 match sum {
                     Sum::Number(sum) => *sum += scratch.outputs.sum_of_floats(*result, gathered, first, &apart),
+                    Sum::Ranked => {}
                     _ if sum.is_total() => scratch.outputs.add_to(*result, gathered, first, &apart, totals),
                     _ => scratch.outputs.each(*result, gathered, first, &apart, |_, x| sum.add(&[x])),
                 }
+            }
+            for selected in &mut selected {
+                let column = |output: &usize| {
+                    let mut column = Vec::with_capacity(lanes::LANES);
+                    let result = self.outputs.results[*output];
+                    scratch.outputs.each(result, gathered, first, &apart, |_, x| column.push(x));
+                    column
+                };
+                let columns: Vec<Vec<Real>> = selected.outputs().iter().map(column).collect();
+                selected.add(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>());
             }
             for apart in apart.chunks(LANES) {
                 if std::mem::take(&mut is_fresh) {
@@ -206,6 +230,7 @@ impl RealKernel {
                 for (sum, o) in sums.iter_mut().zip(&self.graph.outputs) {
                     sum.add(&lanes_of(&scratch.values, o.value.0 as usize)[..places.len()]);
                 }
+                self.select(&mut selected, scratch, places.len());
             }
         }
         let add = |(sum, totals): (&mut Sum, &Totals)| sum.add_total(totals);
@@ -215,8 +240,21 @@ impl RealKernel {
             (*value, raised) = sum.finish(self.format(o.pin));
             flags |= raised;
         }
+        for (output, value) in selected.iter().flat_map(Selected::finish) {
+            values[output] = value;
+        }
         scratch.sums = (sums, totals);
         flags
+    }
+
+    /// Takes the first lanes of a block into the selections.
+    fn select(&self, selected: &mut [Selected], scratch: &Scratch, lanes: usize) {
+        for selected in selected {
+            let column =
+                |output: &usize| &lanes_of(&scratch.values, self.graph.outputs[*output].value.0 as usize)[..lanes];
+            let columns: Vec<&[Real]> = selected.outputs().iter().map(column).collect();
+            selected.add(&columns);
+        }
     }
 
     /// As [`terms`], for one target and each source after the other.
@@ -401,6 +439,7 @@ fn evaluate(
 impl Sum {
     fn new(reduce: Reduce, format: Format) -> Sum {
         match format.is_integral() {
+            _ if matches!(reduce, Reduce::Ranked(_)) => Sum::Ranked,
             true => Sum::Exact(Accumulator::new(reduce, format)),
             false if reduce == Reduce::Sum => Sum::Number(0.0),
             false => Sum::Best(reduce, None),
@@ -421,6 +460,7 @@ impl Sum {
     fn add(&mut self, lanes: &[Real]) {
         match self {
             Sum::Exact(sum) => lanes.iter().for_each(|x| sum.add(x.bits())),
+            Sum::Ranked => {}
             Sum::Number(sum) => lanes.iter().for_each(|x| *sum += unbounded(x.f64())),
             Sum::Best(reduce, best) => {
                 let of = if *reduce == Reduce::Min { f64::min } else { f64::max };
@@ -436,6 +476,7 @@ impl Sum {
                 (Real::of_bits(bits), flags)
             }
             Sum::Number(sum) => Real::number(*sum),
+            Sum::Ranked => (Real::default(), Flags::NONE),
             Sum::Best(_, Some(best)) => Real::number(*best),
             Sum::Best(reduce, None) => (Real::read(format, reduce.identity(format)), Flags::NONE),
         }

@@ -1,8 +1,9 @@
 //! The engine's Verilog passes the strictest checks of three tools in every shape.
 
 use crate::engine_common::{Output, config, layout, pipeline};
-use hdl::Reduce::{Max, Min, Sum};
+use hdl::Reduce::{self, Max, Min, Sum};
 use hdl::engine::{Config, design};
+use hdl::number::reduce::Ranked;
 use std::process::Command;
 
 fn check(config: &Config) {
@@ -46,6 +47,21 @@ const MIXED_OUT: &[Output] = &[
     ("uint1", Sum),
     ("int64", Min),
     ("float5.2", Min),
+];
+
+/// A place of a selection.
+const fn place(selection: u32, rank: u32, member: u32) -> Reduce {
+    Reduce::Ranked(Ranked { selection, member, rank, greatest: selection == 1 })
+}
+
+const SELECTED_OUT: &[Output] = &[
+    ("uint1", place(0, 0, 0)),
+    ("int64", Sum),
+    ("int1", place(0, 0, 1)),
+    ("float5.2", place(1, 1, 0)),
+    ("float5.2", place(1, 0, 0)),
+    ("int64", place(1, 0, 1)),
+    ("int64", place(1, 1, 1)),
 ];
 
 /// Engines of each number of lanes on each stream width.
@@ -106,8 +122,9 @@ fn records_are_clean(of: impl Fn(usize) -> &'static [u32]) {
         layout(&[], &["int40"], &["uint5"; 7], &[("float32.23", Min), ("int31", Sum)]),
         layout(&many, &many[..33], &["int32"], &[("int64", Sum); 3]),
         layout(&["int32"; 3], &many, &[], &[("int64", Sum); 165]),
+        layout(&["int32"], &["int32"; 2], &[], SELECTED_OUT),
     ];
-    for (k, (shape, lanes)) in shapes.iter().zip([1, 2, 3, 1, 9, 2]).enumerate() {
+    for (k, (shape, lanes)) in shapes.iter().zip([1, 2, 3, 1, 9, 2, 4]).enumerate() {
         for &stream_bits in of(k) {
             check(&config(shape.clone(), lanes, stream_bits, 1));
         }

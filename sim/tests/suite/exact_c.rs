@@ -30,7 +30,7 @@ fn kernels(depth: &Depth) -> Vec<(String, String)> {
 }
 
 /// The C caller of a kernel's functions for one target: the first half of the sources and the rest apart, and then joined.
-fn caller(name: &str, graph: &Graph) -> String {
+pub fn caller(name: &str, graph: &Graph) -> String {
     let words = graph.elements_of(pg2::graph::PinClass::Jpin).len();
     format!(
         "extern \"C\" uint32_t run_{name}(const uint64_t *i, const uint64_t *j, uint64_t n, const uint64_t *params, uint64_t *out) {{\n\
@@ -41,7 +41,7 @@ fn caller(name: &str, graph: &Graph) -> String {
     )
 }
 
-type Run = unsafe extern "C" fn(*const u64, *const u64, u64, *const u64, *mut u64) -> u32;
+pub type Run = unsafe extern "C" fn(*const u64, *const u64, u64, *const u64, *mut u64) -> u32;
 
 /// Compares one kernel on one set of runs.
 fn check(name: &str, graph: &Graph, run: Run, work: &Work) {
@@ -69,6 +69,20 @@ fn the_exact_c_of_many_kernels_gives_the_results_and_flags_of_the_reference() {
     kernels_agree(&Depth { pairs: 1500, random: 60, orders: 4 });
 }
 
+/// The functions of these texts and their callers, compiled for the host; `None` without a compiler.
+pub fn library(parts: &[(&str, &str)]) -> Option<libloading::Library> {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, library) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
+    std::fs::write(&source, host_text(parts)).unwrap();
+    let mut clang = Command::new("clang++");
+    clang.args(["-O0", "-w", "-std=c++17", "-ffp-contract=off", "-fsanitize=undefined", "-fsanitize-trap=undefined"]);
+    clang.arg("-fno-sanitize=shift-base");
+    let (good, said) = testkit::run(clang.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source))?;
+    assert!(good, "{}", said.chars().take(4000).collect::<String>());
+    // SAFETY: the library was made above.
+    Some(unsafe { libloading::Library::new(&library) }.unwrap())
+}
+
 fn kernels_agree(depth: &Depth) {
     let kernels: Vec<(String, Graph)> = kernels(depth)
         .into_iter()
@@ -79,18 +93,7 @@ fn kernels_agree(depth: &Depth) {
         .collect();
     let texts: Vec<String> = kernels.iter().map(|(name, g)| exact::functions(g) + &caller(name, g)).collect();
     let parts: Vec<(&str, &str)> = kernels.iter().zip(&texts).map(|((n, _), t)| (n.as_str(), t.as_str())).collect();
-    let folder = tempfile::tempdir().unwrap();
-    let (source, library) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
-    std::fs::write(&source, host_text(&parts)).unwrap();
-    let mut clang = Command::new("clang++");
-    clang.args(["-O0", "-w", "-std=c++17", "-ffp-contract=off", "-fsanitize=undefined", "-fsanitize-trap=undefined"]);
-    clang.arg("-fno-sanitize=shift-base");
-    let Some((good, said)) = testkit::run(clang.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source)) else {
-        return;
-    };
-    assert!(good, "{}", said.chars().take(4000).collect::<String>());
-    // SAFETY: the library was made above, and its functions have this type.
-    let library = unsafe { libloading::Library::new(&library) }.unwrap();
+    let Some(library) = library(&parts) else { return };
     for (name, graph) in &kernels {
         // SAFETY: as above.
         let run = unsafe { library.get::<Run>(format!("run_{name}").as_bytes()) }.unwrap();

@@ -7,6 +7,7 @@ use crate::common::built;
 use cases::Case;
 use hdl::circuit::target::Clock;
 use hdl::engine::protocol::Segment;
+use hdl::number::reduce::Ranked;
 use hdl::{Flags, Format, Reduce};
 use pg2::backend::build::{Built, build};
 use pg2::graph::{Graph, PinClass};
@@ -88,6 +89,7 @@ fn gather(graph: &Graph, pairs: &[(Vec<u64>, u8)]) -> (Vec<u64>, Flags) {
         match o.reduce {
             Reduce::Max => patterns.max_by_key(|p| order(format, *p)).expect("there are sources"),
             Reduce::Min => patterns.min_by_key(|p| order(format, *p)).expect("there are sources"),
+            Reduce::Ranked(place) => ranked(graph, pairs, place)[k],
             Reduce::Sum => {
                 let sum: i128 = patterns.map(|p| number(format, p)).sum();
                 let bits = sum as u64 & format.mask();
@@ -97,6 +99,31 @@ fn gather(graph: &Graph, pairs: &[(Vec<u64>, u8)]) -> (Vec<u64>, Flags) {
         }
     });
     (results.collect(), Flags(flags))
+}
+
+/// What each output of a selection holds in the end, by the outputs' numbers; 0 for all others. There are sources for all places.
+fn ranked(graph: &Graph, pairs: &[(Vec<u64>, u8)], of: Ranked) -> Vec<u64> {
+    let places = graph.outputs.iter().enumerate().filter_map(|(k, o)| match o.reduce {
+        Reduce::Ranked(place) if place.selection == of.selection => Some((place, k)),
+        _ => None,
+    });
+    let places: Vec<(Ranked, usize)> = places.collect();
+    let mut best: Vec<&(Ranked, usize)> = places.iter().filter(|p| p.0.rank == 0).collect();
+    best.sort_by_key(|p| p.0.member);
+    let key = |pair: &(Vec<u64>, u8)| -> Vec<i128> {
+        let one = |(place, k): &&(Ranked, usize)| {
+            let key = order(graph.pins[graph.outputs[*k].pin].format, pair.0[*k]);
+            if place.member == 0 && place.greatest { -key } else { key }
+        };
+        best.iter().map(one).collect()
+    };
+    let mut sorted: Vec<&(Vec<u64>, u8)> = pairs.iter().collect();
+    sorted.sort_by_key(|pair| key(pair));
+    let mut results = vec![0; graph.outputs.len()];
+    for (place, k) in &places {
+        results[*k] = sorted[place.rank as usize].0[best[place.member as usize].1];
+    }
+    results
 }
 
 #[test]

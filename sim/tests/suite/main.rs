@@ -38,6 +38,7 @@ mod pipeline;
 mod products;
 mod random_kernels;
 mod rgmii;
+mod selections;
 mod switch;
 mod testbench;
 mod words;

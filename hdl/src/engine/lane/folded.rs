@@ -6,7 +6,9 @@
 
 use super::enter::{self, enter};
 use super::sliced;
-use super::{Beside, CHAIN, GUARD, LONG, Output, beside, extreme, finish, pins, ports, sticky_flags, sum, unused};
+use super::{
+    Beside, CHAIN, GUARD, LONG, Output, beside, extreme, finish, pins, ports, selections, sticky_flags, sum, unused,
+};
 use crate::engine::Config;
 use crate::rtl::delay;
 use crate::rtl::expr::Test;
@@ -91,13 +93,15 @@ fn module(config: &Config, pipeline: &Netlist, fold: &Fold) -> Module {
         wraps.push(wrap);
     }
     let mut values = Vec::new();
-    for (port, format, reduce) in &layout.outputs {
+    let selected = selections(&mut lane, layout, &beside);
+    for (k, (port, format, reduce)) in layout.outputs.iter().enumerate() {
         if let Some((_, value)) = kept.iter().find(|k| k.0 == *port) {
             values.push((value.clone(), *format));
             continue;
         }
         let output = Output { port, format: *format };
         let total = match reduce {
+            Reduce::Ranked(_) => selected[&k].clone(),
             Reduce::Sum => sum(&mut lane, &output, &beside),
             _ => extreme(&mut lane, &output, *reduce, &beside),
         };

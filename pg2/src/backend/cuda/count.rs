@@ -225,6 +225,12 @@ mod tests {
     }
 
     #[test]
+    fn a_selection_compares_its_key() {
+        let one = pair("select0(s, (int32_t)(j.v1 - t.v0), (int32_t)j.v1);");
+        assert_eq!(one, Operations { integer: 4, ..Operations::default() });
+    }
+
+    #[test]
     fn what_is_no_pair_is_refused_with_its_place() {
         let why = of_text("PF void pair(Sums &s) {\n s.x += @;\n}\n").expect_err("no C").0;
         assert!(why.contains('@'), "{why}");

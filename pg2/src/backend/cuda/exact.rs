@@ -4,8 +4,10 @@
 //! for all its pairs; so are the flags of that. `Sums` holds a sum of up to 32 bits in 64 and a wider one in 96, so that it is
 //! exact over 2^31 pairs; of the greatest or least value it holds an integer that orders patterns as their values.
 
+use super::selected::{self, Mode, member};
 use crate::graph::{Demand, Graph, NodeId, NodeKind, Output, PinClass};
 use crate::middle::simplify::simplify;
+use hdl::number::reduce::{Selection, order_key};
 use hdl::op::ctext::{self, CText, CType, CVar, ints};
 use hdl::{Flags, Format, Reduce};
 
@@ -16,7 +18,9 @@ pub fn functions(graph: &Graph) -> String {
     let records = maker.record("Params", PinClass::Param)
         + &maker.record("Target", PinClass::Ipin)
         + &maker.record("Source", PinClass::Jpin);
-    let body = sums_struct(&graph) + &maker.pair() + &sums(&graph);
+    let record = graph.record();
+    let selections = record.selections();
+    let body = sums_struct(&graph, selections) + &maker.pair(selections) + &sums(&graph, selections);
     let tables: String = maker.c.tables.iter().map(|t| t.definition()).collect();
     format!("{}{tables}\n{records}{body}", ctext::PRELUDE)
 }
@@ -159,7 +163,7 @@ impl<'a> Maker<'a> {
     }
 
     /// The function `pair`.
-    fn pair(&mut self) -> String {
+    fn pair(&mut self, selections: &[Selection]) -> String {
         let graph = self.graph;
         for k in self.at(None) {
             let (value, raised) = self.node(k);
@@ -182,9 +186,19 @@ impl<'a> Maker<'a> {
                 self.c.lines.push(line);
             }
         }
-        for output in &graph.outputs {
+        for output in graph.outputs.iter().filter(|o| !matches!(o.reduce, Reduce::Ranked(_))) {
             let term = self.value(output.value);
             gather(&mut self.c, graph, output, &term);
+        }
+        for (number, selection) in selections.iter().enumerate() {
+            let members = selection.ranks[0].iter().zip(&selection.members);
+            let keys: Vec<String> = members
+                .map(|(output, format)| {
+                    let value = self.value(graph.outputs[*output].value);
+                    ints::order_key(&mut self.c, *format, &value).to_string()
+                })
+                .collect();
+            self.c.lines.push(selected::take(number, &keys));
         }
         // One test a flag: comparisons take the outcome of the one before for nothing.
         for flag in Flags(!0).iter() {
@@ -236,12 +250,18 @@ fn places(graph: &Graph) -> Vec<Place> {
     places
 }
 
-/// The member of `Sums` that gathers an output. What stands above its 64 bits is called `above_` and this name, which is no port.
-fn member(graph: &Graph, output: &Output) -> String {
-    graph.port(output.pin, output.element)
+/// Calls `with` with what the mode knows of selections.
+fn with_mode<T>(graph: &Graph, with: impl FnOnce(&Mode) -> T) -> T {
+    let format = |output: usize| graph.pins[graph.outputs[output].pin].format;
+    let kind = |output: usize| key_type(format(output)).to_string();
+    let empty = |output: usize| {
+        let (format, reduce) = (format(output), graph.outputs[output].reduce);
+        key_type(format).number(order_key(format, reduce.identity(format)))
+    };
+    with(&Mode { kind: &kind, empty: &empty, none: None })
 }
 
-/// Whether a sum has more than 64 bits.
+/// Whether a sum has more than 64 bits. What stands above its 64 bits is called `above_` and its name, which is no port.
 fn is_long(format: Format) -> bool {
     format.width() > 32
 }
@@ -267,21 +287,27 @@ fn gather(c: &mut CText, graph: &Graph, output: &Output, term: &CVar) {
 }
 
 /// `Sums` and all its functions but `pair`. The struct stands in front of that.
-fn sums(graph: &Graph) -> String {
+fn sums(graph: &Graph, selections: &[Selection]) -> String {
     let all = |one: &dyn Fn(usize, &Output, Format, String) -> String| -> String {
         let outputs = graph.outputs.iter().enumerate();
         outputs.map(|(k, o)| one(k, o, graph.pins[o.pin].format, member(graph, o))).collect()
     };
+    let of_selections = |one: &dyn Fn(usize, &Selection, &Mode) -> String| -> String {
+        with_mode(graph, |mode| selections.iter().enumerate().map(|(k, s)| one(k, s, mode)).collect())
+    };
     let starts = all(&|_, o, format, name| {
         let start = match o.reduce {
+            Reduce::Ranked(_) => return String::new(),
             Reduce::Sum => "0".into(),
-            reduce => key_type(format).number(hdl::number::reduce::order_key(format, reduce.identity(format))),
+            reduce => key_type(format).number(order_key(format, reduce.identity(format))),
         };
         let above =
             if o.reduce == Reduce::Sum && is_long(format) { format!(" s.above_{name} = 0;") } else { String::new() };
         format!("    s.{name} = {start};{above}\n")
     });
+    let starts = starts + &of_selections(&selected::start);
     let joins = all(&|_, o, format, name| match o.reduce {
+        Reduce::Ranked(_) => String::new(),
         Reduce::Sum if is_long(format) => {
             format!("    pf_add96(&s.{name}, &s.above_{name}, t.{name}, t.above_{name});\n")
         }
@@ -289,6 +315,7 @@ fn sums(graph: &Graph) -> String {
         Reduce::Max => format!("    s.{name} = s.{name} < t.{name} ? t.{name} : s.{name};\n"),
         Reduce::Min => format!("    s.{name} = s.{name} > t.{name} ? t.{name} : s.{name};\n"),
     });
+    let joins = joins + &of_selections(&|number, selection, _| selected::join(number, selection));
     let ends = all(&|k, o, format, name| finish(k, o.reduce, format, &name));
     format!(
         "PF void start(Sums &s) {{\n{starts}    s.flags = 0;\n}}\n\
@@ -298,17 +325,22 @@ fn sums(graph: &Graph) -> String {
 }
 
 /// The struct of the accumulators.
-fn sums_struct(graph: &Graph) -> String {
+fn sums_struct(graph: &Graph, selections: &[Selection]) -> String {
     let member = |o: &Output| {
         let (format, name) = (graph.pins[o.pin].format, member(graph, o));
         match o.reduce {
             Reduce::Sum if is_long(format) => format!("    uint64_t {name};\n    uint32_t above_{name};\n"),
             Reduce::Sum => format!("    int64_t {name};\n"),
+            Reduce::Ranked(_) => String::new(),
             _ => format!("    {} {name};\n", key_type(format)),
         }
     };
     let members: String = graph.outputs.iter().map(member).collect();
-    format!("struct Sums {{\n{members}    uint32_t flags;\n}};\n\n")
+    let (fields, functions): (String, String) = with_mode(graph, |mode| {
+        let all = selections.iter().enumerate();
+        all.map(|(k, s)| (selected::fields(k, s, mode), selected::function(k, s, mode))).unzip()
+    });
+    format!("struct Sums {{\n{members}{fields}    uint32_t flags;\n}};\n\n{functions}")
 }
 
 /// The type of what orders a format's patterns.

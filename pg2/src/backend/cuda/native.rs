@@ -4,7 +4,9 @@
 //! Records hold what [`hdl::op::semantics::Real`] holds: patterns of ints and fixeds, and doubles. Flags are those of the
 //! outputs alone: a term that is no number or leaves its output's format, and a sum that wraps.
 
+use super::selected::{self, Mode, member};
 use crate::graph::{Graph, Node, NodeId, NodeKind, Output, PinClass};
+use hdl::number::reduce::Selection;
 use hdl::op::semantics::{DOUBLE, Real};
 use hdl::op::{Inst, Operator, float, log, table};
 use hdl::{Format, Reduce};
@@ -19,7 +21,8 @@ pub fn functions(graph: &Graph) -> String {
     let record = |name, class| record(graph, name, class);
     let records =
         [record("Target", PinClass::Ipin), record("Source", PinClass::Jpin), record("Params", PinClass::Param)];
-    records.concat() + &sums(graph) + &pair(graph)
+    let record = graph.record();
+    records.concat() + &sums(graph, record.selections()) + &pair(graph, record.selections())
 }
 
 /// The C type that holds a value of a format.
@@ -60,7 +63,7 @@ struct Gather {
 impl Gather {
     fn of(graph: &Graph, output: &Output) -> Gather {
         let format = graph.pins[output.pin].format;
-        Gather { name: graph.port(output.pin, output.element), format, reduce: output.reduce }
+        Gather { name: member(graph, output), format, reduce: output.reduce }
     }
 
     fn c_type(&self) -> &'static str {
@@ -72,8 +75,10 @@ impl Gather {
         match (self.reduce, self.format.is_integral()) {
             (Reduce::Sum, _) => "0".into(),
             (reduce, true) => integer(self.format, reduce.identity(self.format)),
-            (Reduce::Max, false) => "-number(0x7ff0000000000000ULL)".into(),
-            (Reduce::Min, false) => "number(0x7ff0000000000000ULL)".into(),
+            (reduce, false) if reduce.identity(self.format) == self.format.min_bits() => {
+                "-number(0x7ff0000000000000ULL)".into()
+            }
+            (_, false) => "number(0x7ff0000000000000ULL)".into(),
         }
     }
 
@@ -82,6 +87,8 @@ impl Gather {
             Reduce::Sum => format!("{sum} += {term};"),
             Reduce::Max => format!("{sum} = {sum} < {term} ? {term} : {sum};"),
             Reduce::Min => format!("{sum} = {term} < {sum} ? {term} : {sum};"),
+            // A selection takes its members together.
+            Reduce::Ranked(_) => String::new(),
         }
     }
 
@@ -122,24 +129,39 @@ fn integer(format: Format, bits: u64) -> String {
 }
 
 /// The accumulators and what is done to them but for the pairs.
-fn sums(graph: &Graph) -> String {
+fn sums(graph: &Graph, selections: &[Selection]) -> String {
     let gathers: Vec<Gather> = graph.outputs.iter().map(|o| Gather::of(graph, o)).collect();
+    let is_plain = |g: &&Gather| !matches!(g.reduce, Reduce::Ranked(_));
     let all = |one: &dyn Fn(usize, &Gather) -> String| -> String {
-        gathers.iter().enumerate().map(|(k, g)| one(k, g)).collect()
+        gathers.iter().filter(is_plain).enumerate().map(|(k, g)| one(k, g)).collect()
     };
-    let fields = all(&|_, g| format!("    {} {};\n", g.c_type(), g.name));
-    let starts = all(&|_, g| format!("    s.{} = {};\n", g.name, g.start()));
-    let joins = all(&|_, g| format!("    {}\n", g.add(&format!("s.{}", g.name), &format!("t.{}", g.name))));
-    let ends = all(&|k, g| g.finish(k));
+    let kind = |output: usize| c_type(gathers[output].format).to_string();
+    let empty = |output: usize| gathers[output].start();
+    // The value that stands for no pair under an `if`: a number may lie beyond it.
+    let none = |output: usize| {
+        let Gather { format, reduce, .. } = gathers[output];
+        let bits = reduce.identity(format);
+        if format.is_integral() { integer(format, bits) } else { format!("{:?}", format.to_f64(bits)) }
+    };
+    let mode = Mode { kind: &kind, empty: &empty, none: Some(&none) };
+    let of_selections = |one: &dyn Fn(usize, &Selection, &Mode) -> String| -> String {
+        selections.iter().enumerate().map(|(k, s)| one(k, s, &mode)).collect()
+    };
+    let fields = all(&|_, g| format!("    {} {};\n", g.c_type(), g.name)) + &of_selections(&selected::fields);
+    let starts = all(&|_, g| format!("    s.{} = {};\n", g.name, g.start())) + &of_selections(&selected::start);
+    let joins = all(&|_, g| format!("    {}\n", g.add(&format!("s.{}", g.name), &format!("t.{}", g.name))))
+        + &of_selections(&|number, selection, _| selected::join(number, selection));
+    let ends: String = gathers.iter().enumerate().map(|(k, g)| g.finish(k)).collect();
+    let functions = of_selections(&selected::function);
     format!(
-        "struct Sums {{\n{fields}    uint32_t flags;\n}};\nPF void start(Sums &s) {{\n{starts}    s.flags = 0;\n}}\n\
+        "struct Sums {{\n{fields}    uint32_t flags;\n}};\n{functions}PF void start(Sums &s) {{\n{starts}    s.flags = 0;\n}}\n\
          PF void join(Sums &s, const Sums &t) {{\n{joins}    s.flags |= t.flags;\n}}\n\
          PF uint32_t finish(const Sums &s, uint64_t *out) {{\n    uint32_t flags = s.flags;\n{ends}    return flags;\n}}\n\n"
     )
 }
 
 /// One pair: each node once, and then the sums.
-fn pair(graph: &Graph) -> String {
+fn pair(graph: &Graph, selections: &[Selection]) -> String {
     let mut lines = String::new();
     for (k, node) in graph.nodes.iter().enumerate() {
         let value = match &node.kind {
@@ -156,8 +178,20 @@ fn pair(graph: &Graph) -> String {
         };
         lines += &format!("    const {} v{k} = {value};\n", c_type(node.format));
     }
-    for (k, output) in graph.outputs.iter().enumerate() {
-        lines += &term(graph, k, output);
+    let is_first = |o: &&Output| !matches!(o.reduce, Reduce::Ranked(place) if place.rank > 0);
+    let mut terms = vec![String::new(); graph.outputs.len()];
+    for (k, output) in graph.outputs.iter().enumerate().filter(|(_, o)| is_first(o)) {
+        let (text, term) = self::term(graph, k, output);
+        lines += &text;
+        let gather = Gather::of(graph, output);
+        if !matches!(output.reduce, Reduce::Ranked(_)) {
+            lines += &format!("    {}\n", gather.add(&format!("s.{}", gather.name), &term));
+        }
+        terms[k] = term;
+    }
+    for (number, selection) in selections.iter().enumerate() {
+        let tuple: Vec<String> = selection.ranks[0].iter().map(|output| terms[*output].clone()).collect();
+        lines += &format!("    {}\n", selected::take(number, &tuple));
     }
     let head =
         "PF void pair(const Target &t, const Source &j, const Params &p, Sums &s) {\n    (void)t; (void)j; (void)p;\n";
@@ -203,29 +237,28 @@ pub(super) fn in_formats(inst: &Inst, real: Format) -> Inst {
     Inst { args, attrs, result: of(inst.result), nonneg: 0, bounds: Vec::new(), same: false }
 }
 
-/// Adds an output's term, and the flags of its conversion.
-fn term(graph: &Graph, k: usize, output: &Output) -> String {
+/// An output's term, with the statements that make it and raise the flags of its conversion in front.
+fn term(graph: &Graph, k: usize, output: &Output) -> (String, String) {
     let gather = Gather::of(graph, output);
-    let (sum, value) = (format!("s.{}", gather.name), format!("v{}", output.value.0));
+    let value = format!("v{}", output.value.0);
     if let NodeKind::Op { op, inst, args } = &graph.node(output.value).kind
         && (**op == *float::TOFIX || **op == *log::FROMLOG && inst.result.is_integral())
     {
-        return converted(&gather, k, *op, inst, args[0]);
+        return (converted(gather.format, k, *op, inst, args[0]), format!("o{k}"));
     }
     if gather.format.is_integral() {
-        return format!("    {}\n", gather.add(&sum, &value));
+        return (String::new(), value);
     }
     let largest = "1.7976931348623157e308";
-    format!(
+    let text = format!(
         "    if ({value} != {value}) s.flags |= FLAG_INVALID; else if (fabs({value}) > {largest}) s.flags |= FLAG_OVERFLOW;\n    \
-         const double o{k} = {value} != {value} ? 0.0 : fmin(fmax({value}, -{largest}), {largest});\n    {}\n",
-        gather.add(&sum, &format!("o{k}"))
-    )
+         const double o{k} = {value} != {value} ? 0.0 : fmin(fmax({value}, -{largest}), {largest});\n"
+    );
+    (text, format!("o{k}"))
 }
 
 /// A term that is converted last: what is no number gives 0, and what saturates is flagged.
-fn converted(gather: &Gather, k: usize, op: &'static dyn Operator, inst: &Inst, arg: NodeId) -> String {
-    let format = gather.format;
+fn converted(format: Format, k: usize, op: &'static dyn Operator, inst: &Inst, arg: NodeId) -> String {
     let (least, greatest) = (format.to_int(format.min_bits()), format.to_int(format.max_bits()));
     let scale = power_of_two(format.frac().unwrap_or(0) as i32);
     let whole = if inst.truncates() { "trunc" } else { "rint" };
@@ -234,10 +267,9 @@ fn converted(gather: &Gather, k: usize, op: &'static dyn Operator, inst: &Inst, 
     format!(
         "    if (v{a} != v{a}) s.flags |= FLAG_INVALID;\n    const double {clean} = v{a} != v{a} ? 0.0 : v{a};\n    \
          const double w{k} = {whole}({clean} * {scale});\n    \
-         if (w{k} < {least}.0 || w{k} >= {above}.0) s.flags |= FLAG_SATURATION;\n    const {kind} o{k} = {expression};\n    {add}\n",
+         if (w{k} < {least}.0 || w{k} >= {above}.0) s.flags |= FLAG_SATURATION;\n    const {kind} o{k} = {expression};\n",
         a = arg.0,
         above = greatest + 1,
         kind = c_type(format),
-        add = gather.add(&format!("s.{}", gather.name), &format!("o{k}")),
     )
 }

@@ -11,6 +11,7 @@ impl<'a> Parser<'a> {
         let failed_at = self.at;
         self.at = start;
         self.doubt();
+        self.doubt_selection();
         let opening = self.word_at(0).map_or("", |w| w.text);
         let has_block = matches!(opening, "for" | "if" | "else" | "fn");
         // In the head of a C loop, semicolons stand in parentheses, which may have been left out.

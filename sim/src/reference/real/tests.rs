@@ -8,6 +8,7 @@ fn plain(kernel: &RealKernel, pairs: &Pairs, count: usize) -> (Vec<Real>, Flags)
     let mut scratch = kernel.scratch();
     let outputs = &kernel.graph.outputs;
     let mut sums: Vec<Sum> = outputs.iter().map(|o| Sum::new(o.reduce, kernel.format(o.pin))).collect();
+    let mut selected: Vec<Selected> = kernel.selections.iter().map(Selected::new).collect();
     let mut flags = Flags::NONE;
     kernel.stand(&mut scratch, pairs);
     for places in (0..count as u32).collect::<Vec<_>>().chunks(LANES) {
@@ -15,9 +16,11 @@ fn plain(kernel: &RealKernel, pairs: &Pairs, count: usize) -> (Vec<Real>, Flags)
         for (sum, o) in sums.iter_mut().zip(outputs) {
             sum.add(&lanes_of(&scratch.values, o.value.0 as usize)[..places.len()]);
         }
+        kernel.select(&mut selected, &scratch, places.len());
     }
     let ends = sums.iter().zip(outputs).map(|(sum, o)| sum.finish(kernel.format(o.pin)));
-    let (values, raised): (Vec<Real>, Vec<Flags>) = ends.unzip();
+    let (mut values, raised): (Vec<Real>, Vec<Flags>) = ends.unzip();
+    selected.iter().flat_map(Selected::finish).for_each(|(output, value)| values[output] = value);
     (values, raised.into_iter().fold(flags, |a, f| a | f))
 }
 

@@ -4,7 +4,7 @@ use super::pair;
 use hdl::Flags;
 use hdl::engine::Config;
 use hdl::engine::protocol::{self, Counters, Packing, Reply};
-use hdl::number::reduce::Accumulator;
+use hdl::number::reduce::{Accumulator, Record};
 
 /// The run that I packets belong to.
 struct Run {
@@ -32,7 +32,7 @@ struct Refused;
 impl Model {
     pub fn new(config: &Config) -> Model {
         let layout = &config.layout;
-        let fresh: Vec<Accumulator> = layout.outputs.iter().map(|o| Accumulator::new(o.2, o.1)).collect();
+        let fresh = Record::new(layout.outputs.iter().map(|o| (o.1, o.2))).start();
         Model {
             config: config.clone(),
             memory: vec![vec![0; layout.j.len()]; config.jmem_records as usize],
@@ -144,7 +144,8 @@ impl Model {
         let run = self.run.as_mut().expect("a run waits for targets");
         run.waiting -= n;
         let layout = &self.config.layout;
-        let fresh: Vec<Accumulator> = layout.outputs.iter().map(|o| Accumulator::new(o.2, o.1)).collect();
+        let record = Record::new(layout.outputs.iter().map(|o| (o.1, o.2)));
+        let fresh = record.start();
         let lanes = self.config.lanes() as usize;
         let own = &mut self.lanes[run.group * lanes..(run.group + 1) * lanes];
         for (lane, (sums, flags)) in own.iter_mut().enumerate() {
@@ -154,7 +155,7 @@ impl Model {
             let Some(target) = targets.get(lane) else { continue };
             for source in run.segments.iter().flat_map(|s| &self.memory[s.0..s.0 + s.1]) {
                 let (values, raised) = pair(layout, target, source, &self.params);
-                sums.iter_mut().zip(values).for_each(|(sum, value)| sum.add(value));
+                record.add(sums, |output| values[output]);
                 *flags |= raised;
             }
         }

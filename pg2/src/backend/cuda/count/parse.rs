@@ -218,6 +218,7 @@ impl Reader {
                 }
             }
             "pf_add96" => self.long_sum(),
+            name if name.starts_with("select") && self.is("(") => self.selection(name),
             _ => self.assignment(if pointer { format!("*{first}") } else { first }),
         }
     }
@@ -287,6 +288,28 @@ impl Reader {
         let args = vec![self.named(&places[0]), self.named(&places[1]), term, above];
         let sum = self.values.add(Made::Call("pf_add96".into()), Kind::Int { bits: 64, signed: false }, args);
         places.into_iter().for_each(|place| _ = self.names.insert(place, sum));
+        Ok(())
+    }
+
+    /// `select0(s, key, payload)`: of most pairs the key alone is compared, with the worst one that is kept.
+    fn selection(&mut self, name: &str) -> Result<(), String> {
+        self.expect("(")?;
+        self.word()?;
+        let mut tuple = Vec::new();
+        while self.take(",") {
+            tuple.push(self.expression()?);
+        }
+        self.expect(")")?;
+        self.expect(";")?;
+        let mut better = None;
+        for (member, value) in tuple.into_iter().enumerate() {
+            let (place, kind) = (format!("s.{name}_{member}"), self.values.list[value].kind);
+            let kept = self.values.add(Made::Given(place.clone()), kind, Vec::new());
+            let better =
+                *better.get_or_insert_with(|| self.values.add(Made::Operator("<"), Kind::Truth, vec![value, kept]));
+            let chosen = self.values.add(Made::Select, kind, vec![better, value, kept]);
+            self.names.insert(place, chosen);
+        }
         Ok(())
     }
 
