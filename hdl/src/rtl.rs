@@ -8,6 +8,7 @@ pub mod delay;
 pub mod eval;
 pub mod expr;
 pub mod fold;
+pub mod loaded;
 pub(crate) mod memory;
 pub mod names;
 pub mod netlist;

@@ -70,6 +70,9 @@ pub struct PinEntry {
     pub class: String,
     pub format: String,
     pub count: u32,
+    /// Whether it is a parameter in memory, which stands behind all others in the record.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub table: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -105,6 +108,7 @@ impl Manifest {
             class: class(p.class).to_string(),
             format: p.format.to_string(),
             count: p.elements(),
+            table: p.table,
         };
         Manifest {
             kernel: built.graph.name.clone(),

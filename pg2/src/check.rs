@@ -17,6 +17,7 @@ mod product;
 mod resolve;
 mod scope;
 mod statement;
+mod tables;
 mod value;
 
 use crate::check::literal::{FoldError, Folder};
@@ -141,6 +142,7 @@ pub fn check(
             StatementKind::Declare { name, .. }
             | StatementKind::Const { name, .. }
             | StatementKind::Elements { name, .. }
+            | StatementKind::Table { name, .. }
             | StatementKind::Assign { name, .. } => {
                 checker.defined_at.entry(name.text).or_insert(name.span);
             }

@@ -112,8 +112,11 @@ fn ports(lane: &mut Module, config: &Config) {
     lane.port(Dir::In, "i_bank", 1);
     lane.port(Dir::In, "i_rec", 32 * layout.i_words());
     lane.port(Dir::In, "j_rec", 32 * layout.j_words());
-    if layout.param_words() > 0 {
-        lane.port(Dir::In, "param", 32 * layout.param_words());
+    if layout.register_words() > 0 {
+        lane.port(Dir::In, "param", 32 * layout.register_words());
+    }
+    for table in &layout.tables {
+        lane.port(Dir::In, &table.port, table.port_bits());
     }
     for name in ["c_valid", "c_first", "c_last", "c_bank", "c_active"] {
         lane.port(Dir::In, name, 1);
@@ -223,6 +226,12 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
                 idle.push(record_bits.bits(at + width, 32 * words - width));
             }
             at += 32 * words;
+        }
+    }
+    for table in &layout.tables {
+        match known(&table.port) {
+            true => connections.push(((&table.port).into(), entered(lane, &table.port))),
+            false => idle.push(lane.signal(&table.port)),
         }
     }
     let without: &[&str] = match layout.i.iter().any(|(port, _)| known(port)) {

@@ -1,8 +1,9 @@
-//! Functions that are computed by tables of piecewise polynomials.
+//! Functions that are computed by tables of piecewise polynomials, and tables of entries.
 
 pub mod exp;
 pub mod func;
 pub mod ln;
+pub mod lookup;
 mod once;
 pub mod poly;
 pub mod pow;
@@ -23,4 +24,5 @@ super::operators! {
     SIN: sin_cos::Sin,
     COS: sin_cos::Cos,
     POW: pow::Pow,
+    LOOKUP: lookup::At,
 }

@@ -38,7 +38,7 @@ pub fn lower_folded(graph: &Graph, folded: &Folded, text: Text) -> Netlist {
     w.sink();
     let mut netlist = Netlist { top: w.module.name.clone(), modules: Vec::new() };
     w.rings.into_iter().for_each(|ring| netlist.add(ring));
-    netlist.extend(folded.library.modules.iter().map(|m| m.module.clone()));
+    netlist.extend(folded.library.modules.iter().flat_map(|m| m.parts.iter().chain([&m.module])).cloned());
     netlist.extend([w.module]);
     netlist
 }
@@ -109,6 +109,9 @@ impl<'a> Writer<'a> {
         self.module.port(Dir::In, START, 1);
         for (name, format) in layout.i.iter().chain(&layout.j).chain(&layout.params) {
             self.module.port(Dir::In, name.clone(), format.width());
+        }
+        for (name, bits) in self.graph.table_ports() {
+            self.module.port(Dir::In, name, bits);
         }
         let slices = self.folded.slices;
         let mut fold = Fold { ii: self.folded.ii, sums: Vec::new(), sliced: slices.is_some() };
@@ -226,6 +229,7 @@ impl<'a> Writer<'a> {
             ("clk", _) => self.module.signal("clk"),
             ("q", Dir::Out) => q.clone(),
             ("f", Dir::Out) => f.clone().expect("only operators with flags have the port"),
+            (port, Dir::In) if port.len() > 1 => self.module.signal(port),
             (port, _) => args[(port.as_bytes()[0] - b'a') as usize].clone(),
         };
         let connections: Vec<(Name, Value)> =
@@ -470,7 +474,7 @@ impl<'a> Writer<'a> {
             })
             .collect();
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
-            let idle = self.graph.elements_of(class).into_iter().filter(|e| !pins.contains(e));
+            let idle = self.graph.ports_of(class).into_iter().filter(|e| !pins.contains(e));
             unused.extend(idle.map(|e| net(self.graph.port(e.0, e.1), self.graph.pins[e.0].format.width())));
         }
         for (k, node) in self.graph.nodes.iter().enumerate() {

@@ -35,7 +35,7 @@ pub fn lower_with(graph: &Graph, schedule: &Schedule, library: &Library, flags: 
     writer.flags(flags);
     writer.outputs();
     writer.sink();
-    let operators = library.modules.iter().map(|m| m.module.clone());
+    let operators = library.modules.iter().flat_map(|m| m.parts.iter().chain([&m.module])).cloned();
     Netlist::new(operators.chain(writer.delays.modules()).chain([writer.module]))
 }
 
@@ -90,6 +90,9 @@ impl<'a> Writer<'a> {
         self.module.port(Dir::In, "clk", 1);
         for (name, format) in layout.i.iter().chain(&layout.j).chain(&layout.params) {
             self.module.port(Dir::In, name.clone(), format.width());
+        }
+        for (name, bits) in self.graph.table_ports() {
+            self.module.port(Dir::In, name, bits);
         }
         for (name, format, _) in &layout.outputs {
             self.module.port(Dir::Out, name.clone(), format.width());
@@ -155,6 +158,7 @@ impl<'a> Writer<'a> {
                     ("clk", _) => self.delays.clk.clone(),
                     ("q", Dir::Out) => value.clone(),
                     ("f", Dir::Out) => flag.clone().expect("only operators with flags have the port"),
+                    (name, Dir::In) if name.len() > 1 => self.module.signal(name),
                     (name, _) => self.argument(id, args[(name.as_bytes()[0] - b'a') as usize]),
                 };
                 let ports = self.library.modules[hardware].module.ports.iter();
@@ -292,7 +296,7 @@ impl<'a> Writer<'a> {
             unused.push(self.module.signal("clk"));
         }
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
-            let elements = self.graph.elements_of(class);
+            let elements = self.graph.ports_of(class);
             let idle = elements.iter().filter(|e| !used.contains(e));
             unused.extend(idle.map(|e| net(self.graph.port(e.0, e.1), self.graph.pins[e.0].format.width())));
         }

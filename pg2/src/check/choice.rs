@@ -2,9 +2,10 @@
 //! then each number takes that format by itself (RULES L2).
 
 use super::Checker;
-use super::value::{Typed, Value};
+use super::value::{Dims, Typed, Value};
 use crate::check::literal::{FoldError, Literal, integer};
-use crate::diag::Span;
+use crate::diag::codes;
+use crate::diag::{Diagnostic, Span};
 use crate::graph::NodeId;
 use crate::syntax::ast::ExprId;
 use hdl::Format;
@@ -30,19 +31,27 @@ enum Step {
     Number(Rc<Literal>, Span),
     /// The last but one of the values so far where the uint1 node is 1, otherwise the last.
     Choose(NodeId, Span),
+    /// Of the last values, which are numbers of a table of this shape, the one at these indices.
+    Pick(Dims, Rc<[NodeId]>, Span),
 }
 
 impl Choice {
-    /// The conditions.
+    /// The conditions and indices.
     pub fn conditions(&self) -> impl Iterator<Item = NodeId> {
-        self.0.iter().filter_map(|step| match step {
-            Step::Choose(condition, _) => Some(*condition),
-            Step::Number(..) => None,
+        self.0.iter().flat_map(|step| match step {
+            Step::Choose(condition, _) => vec![*condition],
+            Step::Pick(_, indices, _) => indices.to_vec(),
+            Step::Number(..) => Vec::new(),
         })
     }
 
     fn numbers(&self) -> usize {
-        self.0.len().div_ceil(2)
+        self.0.iter().filter(|step| matches!(step, Step::Number(..))).count()
+    }
+
+    /// Whether it reads a table.
+    fn picks(&self) -> bool {
+        self.0.iter().any(|step| matches!(step, Step::Pick(..)))
     }
 }
 
@@ -70,6 +79,21 @@ impl<'a> Checker<'a> {
             Ok(()) => Value::Choice(Choice(a.0.iter().chain(&*b.0).cloned().chain([last]).collect())),
             Err(why) => self.fold_error(why, span),
         })
+    }
+
+    /// The number of a table at indices known at run time.
+    pub(super) fn choice_of_table(
+        &mut self,
+        numbers: Vec<(Literal, ExprId)>,
+        dims: Dims,
+        indices: Vec<NodeId>,
+        span: Span,
+    ) -> Value {
+        if let Err(why) = self.afford(numbers.len()) {
+            return self.fold_error(why, span);
+        }
+        let numbers = numbers.into_iter().map(|(number, expr)| Step::Number(Rc::new(number), self.span(expr)));
+        Value::Choice(Choice(numbers.chain([Step::Pick(dims, indices.into(), span)]).collect()))
     }
 
     fn afford(&mut self, numbers: usize) -> Result<(), FoldError> {
@@ -108,17 +132,26 @@ impl<'a> Checker<'a> {
         mut of: impl FnMut(&mut Self, &Literal, &Literal) -> Result<Literal, FoldError>,
     ) -> Option<Value> {
         let (a, b) = (choice_of(a.0, self.span(a.1))?, choice_of(b.0, self.span(b.1))?);
+        if a.picks() && b.picks() {
+            return Some(self.two_tables(span));
+        }
+        // The numbers of a table stay side by side.
+        let turned = a.picks();
+        let (first, second) = if turned { (&b, &a) } else { (&a, &b) };
         let mut steps = Vec::new();
         let mut all = || {
             self.afford(a.numbers() * b.numbers())?;
-            for outer in a.0.iter() {
+            for outer in first.0.iter() {
                 let Step::Number(x, _) = outer else {
                     steps.push(outer.clone());
                     continue;
                 };
-                for inner in b.0.iter() {
+                for inner in second.0.iter() {
                     steps.push(match inner {
-                        Step::Number(y, _) => Step::Number(Rc::new(of(self, x, y)?), span),
+                        Step::Number(y, _) => {
+                            let (x, y) = if turned { (y, x) } else { (x, y) };
+                            Step::Number(Rc::new(of(self, x, y)?), span)
+                        }
                         choose => choose.clone(),
                     });
                 }
@@ -129,6 +162,13 @@ impl<'a> Checker<'a> {
             Ok(()) => Value::Choice(Choice(steps.into())),
             Err(why) => self.fold_error(why, span),
         })
+    }
+
+    fn two_tables(&mut self, span: Span) -> Value {
+        let message = "entries of two tables have only exact numbers, so their format is not known";
+        let error = Diagnostic::error(codes::NO_FORMAT, message, span, "exact numbers without a format");
+        self.error(error.help("give a table a format, `table float32.23 name[...] = ...;`, or cast an entry"));
+        Value::Error
     }
 
     /// The conditional in a format, where `span` uses it.
@@ -146,6 +186,14 @@ impl<'a> Checker<'a> {
                     }
                     fits &= node.is_some();
                     values.push(node);
+                }
+                Step::Pick(dims, indices, at) => {
+                    let numbers = values.split_off(values.len() - dims.elements());
+                    let numbers: Option<Vec<NodeId>> = numbers.into_iter().collect();
+                    values.push(match numbers {
+                        Some(numbers) if fits => self.entry_of_constants(*dims, numbers, indices, *at),
+                        _ => None,
+                    });
                 }
                 Step::Choose(condition, at) => {
                     let (b, a) = (values.pop().flatten(), values.pop().flatten());

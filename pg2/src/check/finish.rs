@@ -16,6 +16,7 @@ impl<'a> Checker<'a> {
         self.uncalled_functions();
         self.outputs();
         self.port_names();
+        super::tables::read_from_memory(&mut self.builder.graph);
         if !self.has_errors() {
             self.unused(own_end);
         }

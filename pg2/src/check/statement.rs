@@ -34,6 +34,9 @@ impl<'a> Checker<'a> {
         match &statement.kind {
             StatementKind::Declare { format, name, lengths, class } => self.declare(*format, *name, lengths, *class),
             StatementKind::Elements { name, lengths } => self.declare_elements(*name, lengths),
+            StatementKind::Table { format, name, lengths, content } => {
+                self.declare_table((*format, *name), lengths, content);
+            }
             StatementKind::Const { name, value } => self.constant(*name, *value),
             StatementKind::Assign { name, indices, value } if indices.is_empty() => self.assign(*name, *value),
             StatementKind::Assign { name, indices, value } => self.assign_element(*name, indices, *value),
@@ -81,7 +84,15 @@ impl<'a> Checker<'a> {
         let len = (dims != Dims::Scalar).then_some(dims.elements() as u32);
         let columns = if let Dims::Matrix(_, columns) = dims { Some(columns as u32) } else { None };
         self.pin_formats.push(format_span);
-        self.builder.graph.pins.push(Pin { name: name.text.to_string(), class, format, len, columns, span: name.span });
+        self.builder.graph.pins.push(Pin {
+            name: name.text.to_string(),
+            class,
+            format,
+            len,
+            columns,
+            table: false,
+            span: name.span,
+        });
         if class == PinClass::Fout {
             self.slots.push(vec![Slot::Empty; dims.elements()]);
             return self.define(name, Entry::Output(pin), Kind::Pin, NO_EXPR);

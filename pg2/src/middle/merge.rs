@@ -102,7 +102,7 @@ impl<'a> Joined<'a> {
         }
         let mut pins = BTreeMap::new();
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
-            for (pin, element) in graph.elements_of(class) {
+            for (pin, element) in graph.ports_of(class) {
                 let port = graph.port(pin, element);
                 circuit.own(owner.get(&port).copied().unwrap_or(PORTS), "");
                 let width = graph.pins[pin].format.width();

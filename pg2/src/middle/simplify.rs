@@ -117,6 +117,9 @@ impl Walk {
 
     /// The constant that an operator on constants gives, if it raises no flag on the way.
     fn folded(&mut self, op: &'static dyn Operator, inst: &Inst, args: &[NodeId]) -> Option<NodeId> {
+        if inst.is_open() {
+            return None;
+        }
         let values: Option<Vec<u64>> = args.iter().map(|a| self.constant(*a)).collect();
         let (bits, flags) = op.bits(inst, &values?);
         flags.is_empty().then(|| self.add(NodeKind::Const { bits }, inst.result))

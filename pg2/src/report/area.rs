@@ -76,7 +76,7 @@ pub fn lane(built: &Built) -> Area {
             let own = Clock { blocks: (module.multipliers == 0).then_some(0), ..clock };
             area.tables += circuit(*op, inst, own).tables();
             area.multipliers += module.multipliers as u64;
-            area.memories += module.rom_bits.div_ceil(clock.target.memory_bits as u64);
+            area.memories += (module.rom_bits + module.ram_bits).div_ceil(clock.target.memory_bits as u64);
         }
     }
     let slices = graph.layout().slices(built.ii());
@@ -128,7 +128,7 @@ pub fn engine(built: &Built, config: &Config) -> Area {
         Some(_) => config.stream_bits as u64 + WORDS.0,
         None => 32 * (config.lanes() * layout.result_words() + config.result_head_words()) as u64,
     };
-    let record = 32 * layout.i_words().max(layout.j_words()).max(layout.param_words()) as u64;
+    let record = 32 * layout.i_words().max(layout.j_words()).max(layout.register_words()) as u64;
     let more_banks = (config.i_banks as u64).saturating_sub(1) * 2 * width(&layout.i);
     let (j, params) = (width(&layout.j), width(&layout.params));
     let target = built.library.clock.target;

@@ -39,6 +39,7 @@ mod products;
 mod random_kernels;
 mod rgmii;
 mod switch;
+mod tables;
 mod testbench;
 mod words;
 
