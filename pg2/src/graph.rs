@@ -106,6 +106,23 @@ pub struct Output {
     pub value: NodeId,
 }
 
+/// A vector or matrix of sums of which each pair changes one: the elements' values are `value` where the place is theirs, else 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bins {
+    pub pin: usize,
+    /// A use of the operator `place`, or a choice of such.
+    pub at: NodeId,
+    pub value: NodeId,
+}
+
+/// Bins whose outputs are gathered in memory: two pins stand for what a pair adds, the place and the value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gathered {
+    pub pin: usize,
+    pub at: usize,
+    pub value: usize,
+}
+
 /// A kernel's typed dataflow.
 #[derive(Clone)]
 pub struct Graph {
@@ -120,6 +137,10 @@ pub struct Graph {
     /// The literals of floats and logs before their formats rounded them, for the real-arithmetic semantics; of constants without
     /// an entry the pattern says it. A simplified graph has none.
     pub numbers: HashMap<NodeId, f64>,
+    /// Outputs that are reduced by an index known at run time; a simplified graph knows of none.
+    pub bins: Vec<Bins>,
+    /// Those of them whose elements are no outputs of this graph, of which it has the places and values instead.
+    pub gathered: Vec<Gathered>,
     /// For each node when its flags count; empty until [`crate::middle::demand::mark`] has found it, as simplification does.
     pub demand: Vec<Demand>,
 }

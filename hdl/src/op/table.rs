@@ -4,6 +4,7 @@ pub mod exp;
 pub mod func;
 pub mod ln;
 pub mod lookup;
+pub mod place;
 mod once;
 pub mod poly;
 pub mod pow;
@@ -25,4 +26,5 @@ super::operators! {
     COS: sin_cos::Cos,
     POW: pow::Pow,
     LOOKUP: lookup::At,
+    PLACE: place::Place,
 }

@@ -18,11 +18,11 @@ const MAX_LENGTH: usize = 1024;
 const SUM: Format = Format::Fixed { width: 64, frac: 30, signed: true };
 
 /// Where a reduction goes and what it takes.
-struct Target {
-    pin: usize,
-    first: usize,
-    dims: Dims,
-    reduce: Reduce,
+pub(super) struct Target {
+    pub pin: usize,
+    pub first: usize,
+    pub dims: Dims,
+    pub reduce: Reduce,
 }
 
 impl<'a> Checker<'a> {
@@ -94,7 +94,7 @@ impl<'a> Checker<'a> {
             span: name.span,
         });
         if class == PinClass::Fout {
-            self.slots.push(vec![Slot::Empty; dims.elements()]);
+            self.slots.push(vec![Slot::Empty; dims.elements() + 1]);
             return self.define(name, Entry::Output(pin), Kind::Pin, NO_EXPR);
         }
         self.slots.push(Vec::new());
@@ -253,6 +253,9 @@ impl<'a> Checker<'a> {
             return self.gather(target, &indices, reduce, (value, root));
         }
         let Some(pin) = self.output(target, &value, root) else { return };
+        if indices.iter().any(|index| self.is_run_time(&index.0)) {
+            return self.reduce_at((target, pin), &indices, reduce, (value, root));
+        }
         let mut to = Target { pin, first: 0, dims: dims_of(&self.builder.graph.pins[pin]), reduce };
         for (value, span) in indices {
             let Some((inner, count)) = to.dims.inner() else {
@@ -378,7 +381,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The value of a reduction in the output's format and shape.
-    fn reduced_value(&mut self, to: &Target, value: Value, id: ExprId, word: Word<'a>) -> Option<Typed> {
+    pub(super) fn reduced_value(&mut self, to: &Target, value: Value, id: ExprId, word: Word<'a>) -> Option<Typed> {
         let pin = &self.builder.graph.pins[to.pin];
         let (format, declared) = (pin.format, pin.span);
         if to.reduce == Reduce::Sum && !format.is_integral() {
@@ -459,7 +462,7 @@ impl<'a> Checker<'a> {
                 Slot::Empty => {
                     let column = self.builder.graph.pins[to.pin].column((first + k) as u32);
                     self.builder.name(*node, || column);
-                    let filled = Reduction { reduce: to.reduce, value: *node, span: word.span };
+                    let filled = Reduction { reduce: to.reduce, value: *node, at: None, span: word.span };
                     self.set_slot(to.pin, first + k, Slot::Filled(filled));
                 }
                 Slot::Filled(earlier) => {
@@ -491,7 +494,7 @@ impl<'a> Checker<'a> {
 }
 
 /// The shape of a pin.
-fn dims_of(pin: &Pin) -> Dims {
+pub(super) fn dims_of(pin: &Pin) -> Dims {
     match (pin.len, pin.columns) {
         (None, _) => Dims::Scalar,
         (Some(n), None) => Dims::Vector(n as usize),

@@ -197,7 +197,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The nodes of indices, each an int; `None` after a reported mistake.
-    fn index_nodes(&mut self, dims: Dims, indices: &[Index], name: Word) -> Option<Vec<NodeId>> {
+    pub(super) fn index_nodes(&mut self, dims: Dims, indices: &[Index], name: Word) -> Option<Vec<NodeId>> {
         let mut nodes = Vec::with_capacity(indices.len());
         let mut rest = dims;
         for (value, span) in indices {
@@ -295,7 +295,7 @@ impl<'a> Checker<'a> {
 }
 
 /// How many indices an element has.
-fn indices_of(dims: Dims) -> usize {
+pub(super) fn indices_of(dims: Dims) -> usize {
     match dims {
         Dims::Scalar => 0,
         Dims::Vector(_) => 1,
@@ -346,6 +346,9 @@ pub(super) fn read_from_memory(graph: &mut Graph) {
     }
     graph.nodes = nodes;
     graph.outputs.iter_mut().for_each(|o| o.value = place[o.value.0 as usize]);
+    for bins in &mut graph.bins {
+        (bins.at, bins.value) = (place[bins.at.0 as usize], place[bins.value.0 as usize]);
+    }
     let numbers: HashMap<NodeId, f64> =
         std::mem::take(&mut graph.numbers).into_iter().map(|(id, x)| (place[id.0 as usize], x)).collect();
     graph.numbers = numbers;

@@ -28,6 +28,8 @@ impl Builder {
                 nodes: Vec::new(),
                 outputs: Vec::new(),
                 numbers: HashMap::new(),
+                bins: Vec::new(),
+                gathered: Vec::new(),
                 demand: Vec::new(),
             },
             rounding: Rounding::Nearest,

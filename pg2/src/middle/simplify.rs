@@ -73,7 +73,17 @@ pub(crate) fn live(graph: &Graph) -> Graph {
     outputs.iter_mut().for_each(|o| o.value = place[o.value.0 as usize]);
     let numbers = graph.numbers.iter().filter(|(id, _)| used[id.0 as usize]);
     let numbers = numbers.map(|(id, x)| (place[id.0 as usize], *x)).collect();
-    Graph { name: graph.name.clone(), pins: graph.pins.clone(), nodes, outputs, demand: Vec::new(), numbers }
+    let gathered = graph.gathered.clone();
+    Graph {
+        name: graph.name.clone(),
+        pins: graph.pins.clone(),
+        nodes,
+        outputs,
+        demand: Vec::new(),
+        numbers,
+        bins: Vec::new(),
+        gathered,
+    }
 }
 
 /// The key by which two nodes are equal.

@@ -33,7 +33,7 @@ fn graph_of(op: &'static dyn Operator, inst: &Inst, first_of_target: bool) -> Gr
     nodes.push(Node { kind, format: inst.result, name: String::new(), span: Span::default() });
     let value = NodeId(inst.args.len() as u32);
     let outputs = vec![Output { pin: inst.args.len(), element: 0, reduce: Reduce::Max, value }];
-    let graph = Graph { name: "one".into(), pins, nodes, outputs, demand: Vec::new(), numbers: Default::default() };
+    let graph = Graph { name: "one".into(), pins, nodes, outputs, demand: Vec::new(), numbers: Default::default(), bins: Vec::new(), gathered: Vec::new() };
     graph.verify().expect("a graph of one operator");
     graph
 }

@@ -3,6 +3,7 @@
 extern crate pairforge_sim as sim;
 
 mod bench;
+mod bins;
 mod board;
 mod common;
 mod cycle;

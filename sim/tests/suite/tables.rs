@@ -12,9 +12,9 @@ use sim::stimuli::Style;
 
 /// A matrix by two indices of which one can be outside, a vector of wide entries, a register among the parameters, and the tables between.
 const MIXED: &str = "
-param float25.16 eps[5][6];
-param int32 scale;
-param int40 shift[3];
+float25.16 eps[5][6] param;
+int32 scale param;
+int40 shift[3] param;
 uint3 ti ipin;
 int8 k ipin;
 uint3 tj jpin;
@@ -29,8 +29,8 @@ most max= shift[2];
 
 /// Rows of a matrix, a constant index, indices of a choice, a table that every pair reads twice.
 const ROWS: &str = "
-param int16 w[4][3];
-param uint7 b[9];
+int16 w[4][3] param;
+uint7 b[9] param;
 uint2 i ipin;
 int16 x[3] jpin;
 uint4 n jpin;
@@ -62,7 +62,7 @@ fn patterns(graph: &Graph, class: PinClass) -> Vec<Format> {
 }
 
 /// The emulator over the work, against the reference.
-fn emulated(graph: &Graph, work: &Work, expected: &[Vec<(Vec<u64>, Flags)>]) {
+pub fn emulated(graph: &Graph, work: &Work, expected: &[Vec<(Vec<u64>, Flags)>]) {
     for graph in [graph.clone(), pg2::middle::simplify::simplify(graph)] {
         let mut emulator = Emulator::new(&graph);
         emulator.set_params(&work.params);

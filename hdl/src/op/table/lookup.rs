@@ -89,20 +89,25 @@ impl Lookup {
 
     /// The number of the entry at these indices, if there is one.
     fn place(&self, formats: &[Format], args: &[u64]) -> Option<usize> {
-        let mut place = 0;
-        for ((limit, format), bits) in self.limits().into_iter().zip(formats).zip(args) {
-            let index = format.to_int(*bits);
-            if !(0..limit as i128).contains(&index) {
-                return None;
-            }
-            place = place * limit as usize + index as usize;
-        }
-        Some(place)
+        place(&self.limits(), formats, args)
     }
 
     fn word(&self, place: usize) -> u64 {
         self.words.get(place).copied().unwrap_or(0)
     }
+}
+
+/// The number of the element at indices below these limits, if there is one.
+pub(super) fn place(limits: &[u32], formats: &[Format], args: &[u64]) -> Option<usize> {
+    let mut place = 0;
+    for ((limit, format), bits) in limits.iter().zip(formats).zip(args) {
+        let index = format.to_int(*bits);
+        if !(0..*limit as i128).contains(&index) {
+            return None;
+        }
+        place = place * *limit as usize + index as usize;
+    }
+    Some(place)
 }
 
 /// Bits of the numbers below `count`; at least 1.
@@ -117,7 +122,7 @@ fn of(inst: &Inst) -> &Lookup {
 }
 
 /// Whether an index can be below 0, and whether it can be beyond the last.
-fn outside(inst: &Inst, k: usize, limit: u32) -> (bool, bool) {
+pub(super) fn outside(inst: &Inst, k: usize, limit: u32) -> (bool, bool) {
     let b = inst.bounds(k);
     (b.low < 0, b.high >= limit as i128)
 }
@@ -188,49 +193,20 @@ impl Operator for At {
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
         let table = of(inst);
-        let tests: Vec<String> = table
-            .limits()
-            .iter()
-            .zip(args)
-            .zip(&inst.args)
-            .map(|((limit, a), format)| match format.is_signed() {
-                true => format!("{a} >= 0 && {a} < {limit}"),
-                false => format!("{a} < {limit}"),
-            })
-            .collect();
-        let place = match (table.columns, args) {
-            (Some(columns), [row, column]) => format!("(int){row} * {columns} + (int){column}"),
-            _ => format!("(int){}", args[0]),
-        };
+        let (inside, place) = (c_inside(&table.limits(), inst, args), c_place(table.columns, args));
         let entry = match &table.loaded {
             Some(loaded) => c_loaded(table.format, &format!("p.{}[{place}]", loaded.port)),
             None => {
                 let texts: Vec<String> = (0..table.count() as usize).map(|k| c_number(table, k)).collect();
-                return format!("(({}) ? {} : 0)", tests.join(" && "), chosen(&place, &texts));
+                chosen(&place, &texts)
             }
         };
-        format!("(({}) ? {entry} : 0)", tests.join(" && "))
+        format!("({inside} ? {entry} : 0)")
     }
 
     fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
         let table = of(inst);
-        let (mut tests, mut indices) = (Vec::new(), Vec::new());
-        for (k, (limit, arg)) in table.limits().iter().zip(args).enumerate() {
-            let (below, above) = outside(inst, k, *limit);
-            let index = c.int(inst.args[k], arg);
-            if below {
-                tests.push(format!("({index} >= 0)"));
-            }
-            if above {
-                tests.push(format!("({index} < {limit})"));
-            }
-            indices.push(index);
-        }
-        let place = match (table.columns, &indices[..]) {
-            (Some(columns), [row, column]) => format!("(uint32_t){row} * {columns}u + (uint32_t){column}"),
-            _ => format!("(uint32_t){}", indices[0]),
-        };
-        let inside = (!tests.is_empty()).then(|| c.test(tests.join(" & ")));
+        let (inside, place) = c_located(&table.limits(), inst, c, args);
         // What is outside reads entry 0, which is always there.
         let place = match &inside {
             Some(inside) => c.set(crate::op::ctext::U32, format!("{inside} ? {place} : 0u")),
@@ -264,8 +240,8 @@ impl Operator for At {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let table = of(inst);
-        let inside = inside(inst, table, c, args);
-        let address = address(table, c, args);
+        let inside = inside(inst, &table.limits(), c, args);
+        let address = address((table.rows, table.columns), c, args);
         let width = inst.result.width();
         let word = match &table.loaded {
             Some(loaded) if table.is_open() => c.ram("entry", &loaded.port, (width, table.count()), address),
@@ -279,9 +255,9 @@ impl Operator for At {
 }
 
 /// Whether all indices are inside; `None` where they always are.
-fn inside(inst: &Inst, table: &Lookup, c: &mut Circuit, args: &[Sig]) -> Option<Sig> {
+pub(super) fn inside(inst: &Inst, limits: &[u32], c: &mut Circuit, args: &[Sig]) -> Option<Sig> {
     let mut wrong = Vec::new();
-    for (k, limit) in table.limits().into_iter().enumerate() {
+    for (k, limit) in limits.iter().copied().enumerate() {
         let (below, above) = outside(inst, k, limit);
         let (x, signed) = (c.x(args[k]), inst.args[k].is_signed());
         if below {
@@ -299,16 +275,16 @@ fn inside(inst: &Inst, table: &Lookup, c: &mut Circuit, args: &[Sig]) -> Option<
 }
 
 /// The number of the entry. What is outside reads some entry, or none.
-fn address(table: &Lookup, c: &mut Circuit, args: &[Sig]) -> Sig {
-    let bits = table.address_bits();
+pub(super) fn address((rows, columns): (u32, Option<u32>), c: &mut Circuit, args: &[Sig]) -> Sig {
+    let bits = address_bits(rows * columns.unwrap_or(1));
     let cut = |x: X, most: u32| if x.width() > most { x.low(most) } else { x };
-    let Some(columns) = table.columns else {
+    let Some(columns) = columns else {
         let x = cut(c.x(args[0]), bits).zext(bits);
         return c.logic("address", x);
     };
-    let row = cut(c.x(args[0]), address_bits(table.rows));
+    let row = cut(c.x(args[0]), address_bits(rows));
     let column = cut(c.x(args[1]), address_bits(columns)).zext(bits.max(address_bits(columns))).low(bits);
-    if table.rows == 1 {
+    if rows == 1 {
         return c.logic("address", column);
     }
     let mut sum: Option<Sig> = None;
@@ -328,6 +304,46 @@ fn address(table: &Lookup, c: &mut Circuit, args: &[Sig]) -> Sig {
         false => c.x(row) + column,
     };
     c.logic("address", expr)
+}
+
+/// Whether indices are inside, in the native mode of C.
+pub(super) fn c_inside(limits: &[u32], inst: &Inst, args: &[&str]) -> String {
+    let test = |((limit, a), format): ((&u32, &&str), &Format)| match format.is_signed() {
+        true => format!("{a} >= 0 && {a} < {limit}"),
+        false => format!("{a} < {limit}"),
+    };
+    let tests: Vec<String> = limits.iter().zip(args).zip(&inst.args).map(test).collect();
+    format!("({})", tests.join(" && "))
+}
+
+/// The number of an element that is inside, in the native mode of C.
+pub(super) fn c_place(columns: Option<u32>, args: &[&str]) -> String {
+    match (columns, args) {
+        (Some(columns), [row, column]) => format!("(int){row} * {columns} + (int){column}"),
+        _ => format!("(int){}", args[0]),
+    }
+}
+
+/// A test of whether indices are inside, where they need not be, and the number of the element, in C text of bits.
+pub(super) fn c_located(limits: &[u32], inst: &Inst, c: &mut CText, args: &[CVar]) -> (Option<CVar>, String) {
+    let (mut tests, mut indices) = (Vec::new(), Vec::new());
+    for (k, (limit, arg)) in limits.iter().zip(args).enumerate() {
+        let (below, above) = outside(inst, k, *limit);
+        let index = c.int(inst.args[k], arg);
+        if below {
+            tests.push(format!("({index} >= 0)"));
+        }
+        if above {
+            tests.push(format!("({index} < {limit})"));
+        }
+        indices.push(index);
+    }
+    let place = match (limits, &indices[..]) {
+        ([_, columns], [row, column]) => format!("(uint32_t){row} * {columns}u + (uint32_t){column}"),
+        _ => format!("(uint32_t){}", indices[0]),
+    };
+    let inside = (!tests.is_empty()).then(|| c.test(tests.join(" & ")));
+    (inside, place)
 }
 
 /// The number of an entry in the native mode of C.

@@ -57,6 +57,8 @@ impl Build {
             nodes: Vec::new(),
             outputs: Vec::new(),
             demand: Vec::new(),
+            bins: Vec::new(),
+            gathered: Vec::new(),
             numbers: Default::default(),
         })
     }
