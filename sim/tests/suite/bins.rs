@@ -32,7 +32,7 @@ int5 v jpin;
 uint3 c jpin;
 uint5 k jpin;
 w[k] += v;
-if (c < 5 && r < 4) { m[r][c] += (ufixed40.8)(uint8)v; } else { m[3][4] += 0.25; }
+if (c < 5 && r < 4) { m[r][c] += (ufixed40.8)(uint8)v; } else { m[k & 3][k >> 3] += 0.25; }
 ";
 
 /// Other reductions, and few elements.
