@@ -17,6 +17,7 @@ pub mod switch;
 pub use design::{Design, design};
 pub use slices::Slices;
 
+pub use crate::rtl::bins::Bins;
 use crate::rtl::loaded::port_bits;
 use crate::{Format, Reduce};
 
@@ -35,6 +36,8 @@ pub struct Layout {
     pub tables: Vec<Table>,
     /// (port name, format, reduction) of each output element.
     pub outputs: Vec<(String, Format, Reduce)>,
+    /// Outputs among them that are sums in memory.
+    pub bins: Vec<Bins>,
 }
 
 /// A parameter that is a table: each lane has it in memories, which the engine writes.
@@ -84,6 +87,19 @@ impl Layout {
     pub fn param_formats(&self) -> impl Iterator<Item = Format> {
         let tables = self.tables.iter().flat_map(|t| std::iter::repeat_n(t.format, t.count as usize));
         self.params.iter().map(|e| e.1).chain(tables)
+    }
+
+    /// Whether an output is a sum in memory, which has no port of its own.
+    pub fn in_memory(&self, output: u32) -> bool {
+        self.bins.iter().any(|b| (b.first..b.first + b.count).contains(&output))
+    }
+
+    /// The outputs of the pipeline: those of the record that have ports, and then place and value of sums in memory.
+    pub fn pipeline_outputs(&self) -> Vec<(String, Format, Reduce)> {
+        let own = (0..).zip(&self.outputs).filter(|(k, _)| !self.in_memory(*k)).map(|(_, o)| o.clone());
+        let place = |b: &Bins| Format::int(1 + b.address_bits(), false).expect("a place of a few bits");
+        let of = |b: &Bins| [(b.at.clone(), place(b), Reduce::Max), (b.value.clone(), b.format, Reduce::Max)];
+        own.chain(self.bins.iter().flat_map(of)).collect()
     }
 
     /// Words of a result record; at least 1.

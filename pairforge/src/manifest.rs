@@ -114,7 +114,7 @@ impl Manifest {
             kernel: built.graph.name.clone(),
             pipelines: config.pipelines,
             latency: built.schedule.depth,
-            pins: built.graph.pins.iter().map(pin).collect(),
+            pins: built.graph.own_pins().map(pin).collect(),
             register_bits: built.schedule.register_bits(),
             operators: operators(built),
             tables: tables(built),

@@ -158,7 +158,9 @@ impl Graph {
     /// (pin index, element) of every element of a class, in record order: that of the declarations, but tables stand behind all
     /// other parameters.
     pub fn elements_of(&self, class: PinClass) -> Vec<(usize, u32)> {
-        let of = |table: bool| self.pins_of(class).filter(move |(_, p)| p.table == table);
+        // What stands for sums in memory is in no record.
+        let stands = |k: usize| self.gathered.iter().any(|g| g.at == k || g.value == k);
+        let of = |table: bool| self.pins_of(class).filter(move |(k, p)| p.table == table && !stands(*k));
         of(false).chain(of(true)).flat_map(|(k, p)| (0..p.elements()).map(move |e| (k, e))).collect()
     }
 
@@ -191,6 +193,31 @@ impl Graph {
         let ports = self.table_ports();
         let of = |(pin, _): (usize, &Pin)| Some((self.table_port(pin), first(pin)?));
         self.tables().filter_map(of).filter(|(port, _)| ports.iter().any(|p| p.0 == *port)).collect()
+    }
+
+    /// The pins of the program: without those that stand for sums in memory.
+    pub fn own_pins(&self) -> impl Iterator<Item = &Pin> {
+        let stands = |k: usize| self.gathered.iter().any(|g| g.at == k || g.value == k);
+        self.pins.iter().enumerate().filter(move |(k, _)| !stands(*k)).map(|(_, pin)| pin)
+    }
+
+    /// Port, format and reduction of each output of the pipeline.
+    pub fn output_ports(&self) -> Vec<(String, Format, Reduce)> {
+        self.outputs.iter().map(|o| (self.port(o.pin, o.element), self.pins[o.pin].format, o.reduce)).collect()
+    }
+
+    /// The same of the elements of the record, of which some may be sums in memory.
+    fn record_outputs(&self) -> Vec<(String, Format, Reduce)> {
+        if self.gathered.is_empty() {
+            return self.output_ports();
+        }
+        let reduced: HashMap<(usize, u32), Reduce> =
+            self.outputs.iter().map(|o| ((o.pin, o.element), o.reduce)).collect();
+        let of = |(k, e): (usize, u32)| {
+            let reduce = reduced.get(&(k, e)).copied().unwrap_or(Reduce::Sum);
+            (self.port(k, e), self.pins[k].format, reduce)
+        };
+        self.elements_of(PinClass::Fout).into_iter().map(of).collect()
     }
 
     /// The parameters that are tables.
@@ -249,11 +276,8 @@ impl Graph {
                 .tables()
                 .map(|(k, p)| Table { port: self.table_port(k), format: p.format, count: p.elements() })
                 .collect(),
-            outputs: self
-                .outputs
-                .iter()
-                .map(|o| (self.port(o.pin, o.element), self.pins[o.pin].format, o.reduce))
-                .collect(),
+            outputs: self.record_outputs(),
+            bins: crate::middle::bins::layout(self),
         }
     }
 
@@ -332,7 +356,9 @@ impl Graph {
                 }
             }
         }
-        let wanted = self.elements_of(PinClass::Fout);
+        let in_memory = |k: usize| self.gathered.iter().any(|g| g.pin == k);
+        let own = self.pins_of(PinClass::Fout).filter(|(k, _)| !in_memory(*k));
+        let wanted: Vec<(usize, u32)> = own.flat_map(|(k, p)| (0..p.elements()).map(move |e| (k, e))).collect();
         let given: Vec<(usize, u32)> = self.outputs.iter().map(|o| (o.pin, o.element)).collect();
         if wanted != given {
             return Err("the outputs are not the elements of the fout pins in order".into());

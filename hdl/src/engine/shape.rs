@@ -128,6 +128,11 @@ pub(super) struct Shape {
     pub words_of_adders: Vec<u32>,
 }
 
+/// The words of a record that lanes with sums in memory give one by one.
+fn words_one_by_one(config: &Config) -> Option<u32> {
+    (!config.layout.bins.is_empty()).then(|| config.layout.result_words())
+}
+
 /// The register that records gather in, of so many words.
 fn record(words: u32) -> Value {
     net("record", 32 * words)
@@ -213,8 +218,8 @@ impl Shape {
             beats_bits: bits_for(beats),
             queue_depth,
             room_bits: bits_for(queue_depth),
-            at_bits: lane::at_bits(config),
-            words_of_adders: lane::words_of_adders(config),
+            at_bits: words_one_by_one(config).map(|words| bits_for(words - 1)).or_else(|| lane::at_bits(config)),
+            words_of_adders: words_one_by_one(config).map_or_else(|| lane::words_of_adders(config), |words| vec![words]),
         }
     }
 }

@@ -6,8 +6,8 @@ use super::memory::{attributes, block_width};
 use super::netlist::{Dir, Item, Module, range};
 use std::fmt::Write as _;
 
-/// Bits of the number of a word.
-fn address_bits(depth: u32) -> u32 {
+/// Bits of the numbers below `depth`; at least 1.
+pub fn address_bits(depth: u32) -> u32 {
     (32 - (depth.max(2) - 1).leading_zeros()).max(1)
 }
 

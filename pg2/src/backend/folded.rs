@@ -114,14 +114,15 @@ impl<'a> Writer<'a> {
             self.module.port(Dir::In, name, bits);
         }
         let slices = self.folded.slices;
+        let outputs = self.graph.output_ports();
         let mut fold = Fold { ii: self.folded.ii, sums: Vec::new(), sliced: slices.is_some() };
         for (k, (_, uses)) in self.folded.shared_sums(self.graph).into_iter().enumerate() {
-            let width = slices.map_or(layout.outputs[uses[0].0].1.width(), |s| s.width);
-            let uses = uses.into_iter().map(|(o, slot)| (layout.outputs[o].0.clone(), slot)).collect();
+            let width = slices.map_or(outputs[uses[0].0].1.width(), |s| s.width);
+            let uses = uses.into_iter().map(|(o, slot)| (outputs[o].0.clone(), slot)).collect();
             let port = self.module.port(Dir::Out, format!("sum_{k}"), width);
             fold.sums.push(SharedSum { port: port.to_string(), uses });
         }
-        for (name, format, _) in layout.outputs.iter().filter(|o| fold.sum_of(&o.0).is_none()) {
+        for (name, format, _) in outputs.iter().filter(|o| fold.sum_of(&o.0).is_none()) {
             self.module.port(Dir::Out, name.clone(), format.width());
         }
         self.module.port(Dir::Out, SLOTS, self.folded.ii);
@@ -372,8 +373,7 @@ impl<'a> Writer<'a> {
     }
 
     fn outputs(&mut self) {
-        let layout = self.graph.layout();
-        for (o, (port, _, _)) in self.graph.outputs.iter().zip(layout.outputs) {
+        for (o, (port, _, _)) in self.graph.outputs.iter().zip(self.graph.output_ports()) {
             if self.module.ports.iter().any(|p| p.name == port) {
                 let value = self.read(o.value.0 as usize, self.folded.depth());
                 self.module.assign(port, value);

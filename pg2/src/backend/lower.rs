@@ -94,7 +94,7 @@ impl<'a> Writer<'a> {
         for (name, bits) in self.graph.table_ports() {
             self.module.port(Dir::In, name, bits);
         }
-        for (name, format, _) in &layout.outputs {
+        for (name, format, _) in &self.graph.output_ports() {
             self.module.port(Dir::Out, name.clone(), format.width());
         }
         self.module.port(Dir::Out, "flags", Flags::COUNT);
@@ -263,8 +263,7 @@ impl<'a> Writer<'a> {
     }
 
     fn outputs(&mut self) {
-        let layout = self.graph.layout();
-        for (o, (port, _, _)) in self.graph.outputs.iter().zip(layout.outputs) {
+        for (o, (port, _, _)) in self.graph.outputs.iter().zip(self.graph.output_ports()) {
             let mut value = &self.values[o.value.0 as usize];
             if !self.schedule.fixed[o.value.0 as usize] {
                 let wait = self.schedule.depth - self.schedule.ready(o.value);

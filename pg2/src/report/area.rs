@@ -103,6 +103,13 @@ pub fn lane(built: &Built) -> Area {
         area.registers += total;
         area.tables += if adds { 2 * width + GUARD } else { 0 };
     }
+    for bins in &graph.layout().bins {
+        let (count, bits) = (bins.count as u64, bins.sum_bits as u64);
+        // What is touched and decoded, the choices among that, and the sum on its way; two copies of the memory.
+        area.tables += 5 * count / 2 + 6 * bits;
+        area.registers += 2 * count + 3 * bits;
+        area.memories += 2 * target_blocks(clock.target, 2 << bins.address_bits(), bits);
+    }
     if let Some(folded) = &built.folded {
         area.tables += folded.choices(graph);
         area.memories += folded.store_blocks();
@@ -116,6 +123,11 @@ pub fn lane(built: &Built) -> Area {
     area.registers += graph.layout().i.iter().map(|e| e.1.width() as u64).sum::<u64>();
     let left = Experience::of(clock.target).lane;
     Area { tables: area.tables * left.0 / 100, registers: area.registers * left.1 / 100, ..area }
+}
+
+/// Block memories of so many words, cut to the width of a block of 18 Kibit.
+fn target_blocks(target: &Target, words: u64, width: u64) -> u64 {
+    width / 36 * target.blocks(words, 36) + if width % 36 > 0 { target.blocks(words, width % 36) } else { 0 }
 }
 
 /// An engine: all lanes, and the shell with its memories.

@@ -297,6 +297,7 @@ pub(super) fn finish(lane: &mut Module, config: &Config, beside: &Beside, others
             kept_wrap = Some(lane.reg("record_wrap", done.mux(&now, &net("record_wrap", 1))));
         }
     }
+    lane.wire("unused_done", super::unused([beside.done.clone()]));
     let raised = lane.reg("record_flags", beside.last_1.mux(others.raised, &net("record_flags", 4)));
     let wraps = reads.iter().filter_map(|r| r.wrap.clone()).chain(kept_wrap);
     let wrap = lane.wire("wrap", or_all(wraps).unwrap_or_else(|| Value::flag(false)));

@@ -11,6 +11,7 @@ use crate::op::facts;
 use crate::op::semantics::Real;
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::rtl::expr::Test;
+pub use crate::rtl::loaded::address_bits;
 use crate::rtl::or_all;
 use crate::{Bounds, Flags, Format};
 
@@ -108,11 +109,6 @@ pub(super) fn place(limits: &[u32], formats: &[Format], args: &[u64]) -> Option<
         place = place * *limit as usize + index as usize;
     }
     Some(place)
-}
-
-/// Bits of the numbers below `count`; at least 1.
-pub fn address_bits(count: u32) -> u32 {
-    (32 - (count.max(2) - 1).leading_zeros()).max(1)
 }
 
 pub struct At;

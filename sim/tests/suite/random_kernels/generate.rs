@@ -21,6 +21,8 @@ struct Known {
     vectors: Vec<(String, Format)>,
     /// Matrices of three rows and columns.
     matrices: Vec<(String, Format)>,
+    /// Vectors of five parameters, which are read by any index.
+    tables: Vec<(String, Format)>,
     /// Functions of two arguments of any one format.
     functions: Vec<(String, Format)>,
     /// Compile-time numbers that the format holds.
@@ -138,6 +140,11 @@ impl Generator<'_> {
             let name = format!("v{k}");
             declare(format!("{f} {name}[3] {};", if self.once_in(2) { "ipin" } else { "jpin" }));
             self.vector_made(name, f);
+            if self.once_in(3) {
+                let name = format!("u{k}");
+                declare(format!("{f} {name}[5] param;"));
+                self.known.tables.push((name, f));
+            }
             if self.once_in(4) {
                 let name = format!("m{k}");
                 let class = ["ipin", "jpin", "param"][self.below(3)];
@@ -167,7 +174,19 @@ impl Generator<'_> {
     fn output(&mut self) -> Part {
         let (f, name) = (self.format(), self.fresh("out"));
         let reduce = self.reduction(f);
-        match self.below(12) {
+        match self.below(14) {
+            8 | 9 => {
+                let (index, e) = (self.scalar(f, 2), self.scalar(f, 3));
+                let text = format!("{f} {name}[5] fout; {name}[(int4)(@)] {reduce} @;");
+                return Part::statement(&text, vec![index, e]);
+            }
+            10 => {
+                let (c, index, e) = (self.scalar(UINT1, 2), self.scalar(f, 1), self.scalar(f, 2));
+                let text = format!(
+                    "{f} {name}[2][3] fout; if (@) {{ {name}[1][(uint2)(@)] {reduce} @; }} else {{ {name}[(uint2)(@)][0] {reduce} @; }}"
+                );
+                return Part::statement(&text, vec![c, index.clone(), e.clone(), index, e]);
+            }
             0..=2 => {
                 if let Some(v) = self.vector(f, 2) {
                     return Part::statement(&format!("{f} {name}[3] fout; {name} {reduce} @;"), vec![v]);
@@ -215,7 +234,23 @@ impl Generator<'_> {
 
     fn statement(&mut self) -> Part {
         let f = self.format();
-        match self.below(12) {
+        match self.below(15) {
+            12 => {
+                let (name, table) = (self.fresh("t"), self.fresh("T"));
+                let numbers: Vec<String> = (0..3).map(|_| self.number(f)).collect();
+                let e = self.scalar(f, 2);
+                self.known.names.push((name.clone(), f));
+                let text = format!("table {f} {table}[3] = {{{}}}; {name} = {table}[(int4)(@)];", numbers.join(", "));
+                Part::statement(&text, vec![e])
+            }
+            13 | 14 if !self.known.tables.is_empty() => {
+                let k = self.below(self.known.tables.len());
+                let (table, f) = self.known.tables[k].clone();
+                let (name, e) = (self.fresh("t"), self.scalar(f, 2));
+                self.known.names.push((name.clone(), f));
+                let second = if self.once_in(2) { format!(" + {table}[2]") } else { String::new() };
+                Part::statement(&format!("{name} = {table}[(int4)(@)]{second};"), vec![e])
+            }
             0 => {
                 let name = self.fresh("w");
                 let v = self.vector(f, 3).expect("every format has a vector");
