@@ -38,7 +38,7 @@ pub fn lower_folded(graph: &Graph, folded: &Folded, text: Text) -> Netlist {
     w.sink();
     let mut netlist = Netlist { top: w.module.name.clone(), modules: Vec::new() };
     w.rings.into_iter().for_each(|ring| netlist.add(ring));
-    netlist.extend(folded.library.modules.iter().flat_map(|m| m.parts.iter().chain([&m.module])).cloned());
+    netlist.extend(folded.library.netlist());
     netlist.extend([w.module]);
     netlist
 }

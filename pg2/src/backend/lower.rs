@@ -35,8 +35,7 @@ pub fn lower_with(graph: &Graph, schedule: &Schedule, library: &Library, flags: 
     writer.flags(flags);
     writer.outputs();
     writer.sink();
-    let operators = library.modules.iter().flat_map(|m| m.parts.iter().chain([&m.module])).cloned();
-    Netlist::new(operators.chain(writer.delays.modules()).chain([writer.module]))
+    Netlist::new(library.netlist().into_iter().chain(writer.delays.modules()).chain([writer.module]))
 }
 
 struct Writer<'a> {

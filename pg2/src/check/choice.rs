@@ -31,7 +31,7 @@ enum Step {
     Number(Rc<Literal>, Span),
     /// The last but one of the values so far where the uint1 node is 1, otherwise the last.
     Choose(NodeId, Span),
-    /// Of the last values, which are numbers of a table of this shape, the one at these indices.
+    /// Of the values before the last, which are numbers of a table of this shape, the one at these indices; outside the last.
     Pick(Dims, Rc<[NodeId]>, Span),
 }
 
@@ -46,7 +46,13 @@ impl Choice {
     }
 
     fn numbers(&self) -> usize {
-        self.0.iter().filter(|step| matches!(step, Step::Number(..))).count()
+        // A table has one number more than entries.
+        let count = |step: &Step| match step {
+            Step::Number(..) => 1,
+            Step::Pick(..) => -1,
+            Step::Choose(..) => 0,
+        };
+        self.0.iter().map(count).sum::<isize>() as usize
     }
 
     /// Whether it reads a table.
@@ -93,7 +99,9 @@ impl<'a> Checker<'a> {
             return self.fold_error(why, span);
         }
         let numbers = numbers.into_iter().map(|(number, expr)| Step::Number(Rc::new(number), self.span(expr)));
-        Value::Choice(Choice(numbers.chain([Step::Pick(dims, indices.into(), span)]).collect()))
+        let outside = Literal { value: Exact::zero(), bits: false };
+        let last = [Step::Number(Rc::new(outside), span), Step::Pick(dims, indices.into(), span)];
+        Value::Choice(Choice(numbers.chain(last).collect()))
     }
 
     fn afford(&mut self, numbers: usize) -> Result<(), FoldError> {
@@ -188,10 +196,14 @@ impl<'a> Checker<'a> {
                     values.push(node);
                 }
                 Step::Pick(dims, indices, at) => {
-                    let numbers = values.split_off(values.len() - dims.elements());
+                    let numbers = values.split_off(values.len() - dims.elements() - 1);
                     let numbers: Option<Vec<NodeId>> = numbers.into_iter().collect();
                     values.push(match numbers {
-                        Some(numbers) if fits => self.entry_of_constants(*dims, numbers, indices, *at),
+                        Some(mut numbers) if fits => {
+                            let outside = numbers.pop();
+                            let entry = self.entry_of_constants(*dims, numbers, indices, *at);
+                            entry.and_then(|entry| self.or_outside(*dims, (entry, outside?), indices, *at))
+                        }
                         _ => None,
                     });
                 }

@@ -14,7 +14,8 @@ use crate::graph::{Graph, Node, NodeId, NodeKind, PinClass};
 use crate::syntax::ast::{ExprId, TableContent, Tree, Word};
 use hdl::Format;
 use hdl::number::exact::parse_decimal;
-use hdl::op::table::LOOKUP;
+use hdl::op::compare;
+use hdl::op::table::{LOOKUP, PLACE};
 use hdl::op::table::lookup::{Loaded, Lookup, address_bits};
 use hdl::op::{Attrs, Inst};
 use std::collections::HashMap;
@@ -153,8 +154,7 @@ impl<'a> Checker<'a> {
             let span = indices.iter().find(|i| self.is_run_time(&i.0)).map_or(name.span, |i| i.1);
             let error = Diagnostic::error(codes::NOT_CONST, message, span, "known only at run time");
             self.error(error.help(
-                "tables of `param`s and of constants are read by any index; of computed values choose with `?:`, or with a loop: \
-                 `for k in 0..n { x = i == k ? v[k] : x; }`",
+                "vectors of `param`s and `table`s are read by any index; among the elements of others choose with `?:`",
             ));
             return Value::Error;
         };
@@ -291,6 +291,27 @@ impl<'a> Checker<'a> {
         let table = self.table_of(&typed, &self.origin(&typed)?);
         let attrs = Attrs { lookup: Some(table.into()), ..Attrs::default() };
         self.builder.op(LOOKUP, indices, attrs, span).ok()
+    }
+
+    /// An entry, or what stands for it outside of the table, which is 0 unless something was computed from that.
+    pub(super) fn or_outside(
+        &mut self,
+        dims: Dims,
+        (entry, outside): (NodeId, NodeId),
+        indices: &[NodeId],
+        span: Span,
+    ) -> Option<NodeId> {
+        if matches!(self.builder.graph.node(outside).kind, NodeKind::Const { bits: 0 }) {
+            return Some(entry);
+        }
+        let (rows, columns) = match dims {
+            Dims::Matrix(rows, columns) => (rows, columns),
+            other => (other.elements(), 0),
+        };
+        let attrs = Attrs { n: rows as i32, d: columns as i32, ..Attrs::default() };
+        let place = self.builder.op(PLACE, indices, attrs, span).ok()?;
+        let is_inside = self.builder.op(compare::NZ, &[place], Attrs::default(), span).ok()?;
+        self.builder.op(compare::MUX, &[is_inside, entry, outside], Attrs::default(), span).ok()
     }
 }
 

@@ -111,3 +111,18 @@ fn each_pair_adds_to_the_element_of_its_index_and_to_none_outside() {
         assert_eq!((outputs, flags), (wanted, Flags::INVALID.when(is_outside)), "{x}");
     }
 }
+
+/// The files of PG2 in `FILES`, as engines of one lane for ECP5 in Verilog beside them, for tools to look at.
+#[test]
+#[ignore = "writes what FILES names"]
+fn engines_of_files_are_written_as_verilog() {
+    let Ok(files) = std::env::var("FILES") else { return };
+    for file in files.split_whitespace() {
+        let text = std::fs::read_to_string(file).unwrap();
+        let target = hdl::circuit::target::target("ecp5").unwrap();
+        let clock = Clock { target, mhz: target.usual_mhz, blocks: None };
+        let kernel = Kernel::folded("kernel", &text, clock, 1);
+        let design = hdl::engine::design(&kernel.config(1), &kernel.pipeline);
+        std::fs::write(format!("{file}.v"), design.netlist.verilog().unwrap()).unwrap();
+    }
+}

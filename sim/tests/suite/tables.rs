@@ -150,3 +150,59 @@ fn parameters_that_change_between_runs_change_the_tables() {
         check(&work, &simulate(&mut engine, &work), &expected, &format!("parameters {seed}"));
     }
 }
+
+/// Each mistake has a code, a place and a remedy.
+#[test]
+fn mistakes_with_tables_are_told_where_they_are() {
+    let pins = "uint3 k jpin; float18.9 f jpin; int16 x[3] jpin; int16 a[4] param; int16 m[2][2] param; int64 s fout; int32 h[20] fout;";
+    for (text, code, place, help) in [
+        ("s += x[k]; h[k] += 1;", "PG0034", "k", "`param`s and `table`s"),
+        ("s += a[f]; h[k] += 1;", "PG0042", "f", "`(int32)x`"),
+        ("s += m[k][k][k]; h[k] += 1;", "PG0046", "m", "without an index"),
+        ("s += m[2][k]; h[k] += 1;", "PG0045", "2", "0 to 1"),
+        ("table t[3] = {1, 2}; s += t[k]; h[k] += 1;", "PG0043", "t", "1 that are missing"),
+        ("table t[2] = {1, 2, 3}; s += t[k]; h[k] += 1;", "PG0043", "t", "remove 1"),
+        ("table uint2 t[2] = {1, 5}; s += (int64)t[k]; h[k] += 1;", "PG0032", "5", "wider format"),
+        ("table t[2] = {1, k}; s += t[k]; h[k] += 1;", "PG0034", "k", "`param` vector"),
+        ("table t[2] = file \"none.csv\"; s += t[k]; h[k] += 1;", "PG0030", "\"none.csv\"", "path"),
+        ("table t = {1, 2}; s += 1; h[k] += 1;", "PG0024", "t", "t[256]"),
+        ("table t[2] = 3; s += 1; h[k] += 1;", "PG0004", "3", "{1, 2, 3}"),
+        ("table t[2] = {1, 2}; table u[2] = {3, 4}; s += t[k] + u[k]; h[k] += 1;", "PG0033", "t[k] + u[k]", "a format"),
+        ("s += 1; h[k] += 1; h[k + 1] += 1;", "PG0026", "h", "another output"),
+        ("s += 1; h[k] += 1; h[3] += 1;", "PG0026", "h", "another output"),
+        ("s += 1; h[f] += 1;", "PG0042", "f", "`(int32)x`"),
+        ("s += 1; h[k] += f;", "PG0041", "f", ""),
+        ("s[k] += 1; h[k] += 1;", "PG0046", "s", "without an index"),
+    ] {
+        let text = format!("{pins} {text}");
+        let Err(errors) = pg2::compile("kernel", &text) else { panic!("{text} compiles") };
+        let first = &errors[0];
+        let (at, told) = (first.span().of(&text), first.help.clone().unwrap_or_default());
+        assert!(first.code == code && at == place && told.contains(help), "{text}: {errors:#?}");
+    }
+}
+
+/// Files of tables are found beside the kernel, and a part of a table that no pair can reach costs nothing to say.
+#[test]
+fn a_table_is_read_from_its_file() {
+    use pg2::syntax::sources::{Loaded, Sources};
+    let own = "table w[2][3] = file \"w.csv\"; uint1 r ipin; uint2 c jpin; fixed16.8 s fout; s += w[r][c] + 1;";
+    let own = Loaded { key: "k".into(), origin: "k.pg2".into(), text: own.into() };
+    let mut asked = Vec::new();
+    let sources = Sources::gather(own, &mut |from, path| {
+        asked.push(format!("{from} {path}"));
+        let text = "# weights\n1, 2 3\n-0.5;1e1\t.25 # end\n".to_string();
+        Ok(Loaded { key: path.into(), origin: path.into(), text })
+    });
+    let graph = pg2::compile_sources("k", &sources).unwrap_or_else(|e| panic!("{e:?}")).graph;
+    assert_eq!(asked, ["k w.csv"]);
+    let of = |r: u64, c: u64| sim::reference::target(&graph, &[r], &[vec![c]], &[]);
+    let entries = [[2.0, 3.0, 4.0], [0.5, 11.0, 1.25]];
+    for (r, row) in (0..).zip(entries) {
+        for (c, wanted) in (0..).zip(row) {
+            assert_eq!(of(r, c), (vec![(wanted * 256.0) as u64], Flags::NONE), "{r} {c}");
+        }
+        // Outside there is 0, to which 1 is added.
+        assert_eq!(of(r, 3), (vec![256], Flags::INVALID));
+    }
+}
