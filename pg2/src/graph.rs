@@ -4,8 +4,8 @@ pub(crate) mod builder;
 
 use crate::diag::Span;
 use hdl::engine::Table;
-use hdl::rtl::loaded::port_bits;
 use hdl::op::{Inst, Operator};
+use hdl::rtl::loaded::port_bits;
 use hdl::{Bounds, Format, Reduce};
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};

@@ -178,7 +178,9 @@ fn place_one(circuit: &Circuit, ready: &[Ready], k: usize, release: u32) -> (Rea
             (r, r.time)
         }
         // The address is registered inside the memory; its data leaves t.rom after the edge.
-        Kind::Rom { .. } | Kind::Ram { .. } => (Ready { stage: stage + 1, time: t.rom, reads: stage, fixed }, time.max(t.rom)),
+        Kind::Rom { .. } | Kind::Ram { .. } => {
+            (Ready { stage: stage + 1, time: t.rom, reads: stage, fixed }, time.max(t.rom))
+        }
         // A multiplier block is registered at its output.
         Kind::Mul { .. } => held(after(t.mul)),
     }

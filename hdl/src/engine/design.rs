@@ -91,7 +91,8 @@ fn lane_instance(top: &mut Module, shape: &Shape, k: u32) {
     if shape.has_registers {
         connections.push(("param", all("l_param")));
     }
-    let tables: Vec<(&str, Value)> = shape.tables.iter().map(|t| (t.port.as_str(), all(&format!("l_{}", t.port)))).collect();
+    let tables: Vec<(&str, Value)> =
+        shape.tables.iter().map(|t| (t.port.as_str(), all(&format!("l_{}", t.port)))).collect();
     connections.extend(tables);
     for (port, net) in [("c_valid", "l_valid"), ("c_first", "l_first"), ("c_last", "l_last"), ("c_bank", "l_bank")] {
         connections.push((port, part(net, 1, group)));

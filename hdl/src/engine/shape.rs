@@ -219,7 +219,8 @@ impl Shape {
             queue_depth,
             room_bits: bits_for(queue_depth),
             at_bits: words_one_by_one(config).map(|words| bits_for(words - 1)).or_else(|| lane::at_bits(config)),
-            words_of_adders: words_one_by_one(config).map_or_else(|| lane::words_of_adders(config), |words| vec![words]),
+            words_of_adders: words_one_by_one(config)
+                .map_or_else(|| lane::words_of_adders(config), |words| vec![words]),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::value::{Dims, Value};
 use super::{Checker, Reduction, Slot};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
-use crate::graph::{Bins, NodeId, Output};
+use crate::graph::{Bins, NodeId, Output, Pin};
 use crate::syntax::ast::{ExprId, Word};
 use hdl::Reduce;
 use hdl::op::table::PLACE;
@@ -25,7 +25,7 @@ impl<'a> Checker<'a> {
         (value, root): (Value, ExprId),
     ) {
         let own = &self.builder.graph.pins[pin];
-        let (dims, declared) = (super::statement::dims_of(own), own.span);
+        let (dims, declared) = (dims_of(own), own.span);
         let (count, columns) = (own.elements(), own.columns.unwrap_or(0));
         if indices.len() < indices_of(dims) {
             let message = format!("`{}` has an index known only at run time, and takes one number", target.text);
@@ -73,7 +73,9 @@ impl<'a> Checker<'a> {
     pub(super) fn indexed_outputs(&mut self, pin: usize, reduction: Reduction) {
         let own = &self.builder.graph.pins[pin];
         let (format, count, name) = (own.format, own.elements(), own.name.clone());
-        if let Some(Slot::Filled(other)) = self.slots[pin][..count as usize].iter().find(|s| matches!(s, Slot::Filled(_))) {
+        if let Some(Slot::Filled(other)) =
+            self.slots[pin][..count as usize].iter().find(|s| matches!(s, Slot::Filled(_)))
+        {
             let message = format!("`{name}` has an index known at run time, and one that is not");
             let error = Diagnostic::error(codes::REDUCED_TWICE, message, reduction.span, "reduced here")
                 .label(other.span, "and here")
@@ -107,5 +109,14 @@ impl<'a> Checker<'a> {
     pub(super) fn no_place(&mut self, like: NodeId, span: Span) -> NodeId {
         let format = self.builder.graph.node(like).format;
         self.builder.constant(0, format, span)
+    }
+}
+
+/// The shape of a pin.
+pub(super) fn dims_of(pin: &Pin) -> Dims {
+    match (pin.len, pin.columns) {
+        (None, _) => Dims::Scalar,
+        (Some(n), None) => Dims::Vector(n as usize),
+        (Some(n), Some(columns)) => Dims::Matrix((n / columns) as usize, columns as usize),
     }
 }

@@ -294,13 +294,9 @@ impl<'a> Checker<'a> {
     }
 
     /// The same of a reduction by an index known at run time: a branch without one has no place, and its value is never asked for.
-    fn join_indexed(
-        &mut self,
-        ends: &[End<'a>],
-        filled: &[Option<Reduction>],
-        first: Reduction,
-    ) -> Option<Reduction> {
-        let mut joined: Option<(NodeId, NodeId)> = filled.last().copied().flatten().and_then(|r| Some((r.at?, r.value)));
+    fn join_indexed(&mut self, ends: &[End<'a>], filled: &[Option<Reduction>], first: Reduction) -> Option<Reduction> {
+        let mut joined: Option<(NodeId, NodeId)> =
+            filled.last().copied().flatten().and_then(|r| Some((r.at?, r.value)));
         let none = self.no_place(first.at?, first.span);
         for (end, reduction) in ends.iter().zip(filled).rev().skip(1) {
             let Some(condition) = &end.condition else { continue };

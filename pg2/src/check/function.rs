@@ -6,7 +6,7 @@ use super::scope::{Entry, Kind, Table};
 use super::value::{Typed, Value};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
-use crate::syntax::ast::{Block, ExprId, ExprKind, Function, Statement, StatementKind, Tree, TableContent};
+use crate::syntax::ast::{Block, ExprId, ExprKind, Function, Statement, StatementKind, TableContent, Tree};
 use crate::syntax::parse::MAX_NESTING;
 use hdl::op::{Attrs, Operator, compare, int};
 

@@ -1,5 +1,6 @@
 //! Statements: declarations, definitions and reductions.
 
+use super::bins::dims_of;
 use super::scope::{Entry, Kind, NO_EXPR, Symbol};
 use super::value::{Dims, Typed, Value};
 use super::{Checker, Reduction, Slot};
@@ -490,14 +491,5 @@ impl<'a> Checker<'a> {
     /// Marks the elements of a reduction with a mistake, so that they do not count as missing.
     fn spoil(&mut self, to: &Target) {
         (to.first..to.first + to.dims.elements()).for_each(|k| self.set_slot(to.pin, k, Slot::Broken));
-    }
-}
-
-/// The shape of a pin.
-pub(super) fn dims_of(pin: &Pin) -> Dims {
-    match (pin.len, pin.columns) {
-        (None, _) => Dims::Scalar,
-        (Some(n), None) => Dims::Vector(n as usize),
-        (Some(n), Some(columns)) => Dims::Matrix((n / columns) as usize, columns as usize),
     }
 }

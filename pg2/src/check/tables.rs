@@ -15,8 +15,8 @@ use crate::syntax::ast::{ExprId, TableContent, Tree, Word};
 use hdl::Format;
 use hdl::number::exact::parse_decimal;
 use hdl::op::compare;
-use hdl::op::table::{LOOKUP, PLACE};
 use hdl::op::table::lookup::{Loaded, Lookup, address_bits};
+use hdl::op::table::{LOOKUP, PLACE};
 use hdl::op::{Attrs, Inst};
 use std::collections::HashMap;
 
@@ -87,7 +87,10 @@ impl<'a> Checker<'a> {
                 Value::Typed(_) | Value::Choice(_) => {
                     let message = "the entries of a table are compile-time numbers";
                     let error = Diagnostic::error(codes::NOT_CONST, message, self.span(expr), "no exact number");
-                    self.error(error.help("write literals or `const`s; for entries known at run time declare a `param` vector"));
+                    self.error(
+                        error
+                            .help("write literals or `const`s; for entries known at run time declare a `param` vector"),
+                    );
                     return None;
                 }
             }
@@ -110,7 +113,9 @@ impl<'a> Checker<'a> {
                         let shown: String = word.chars().take(24).collect();
                         let message = format!("line {} of `{}` has `{shown}`, which is no number", line + 1, path.text);
                         let error = Diagnostic::error(codes::INCLUDE, message, path.span, "read here");
-                        self.error(error.help("a table's file has decimal numbers with commas or white space between them"));
+                        self.error(
+                            error.help("a table's file has decimal numbers with commas or white space between them"),
+                        );
                         return None;
                     }
                 }
@@ -167,9 +172,9 @@ impl<'a> Checker<'a> {
         let attrs = Attrs { lookup: Some(table.into()), ..Attrs::default() };
         let rows = match dims {
             // A row: an entry of each column.
-            Dims::Matrix(_, columns) if nodes.len() == 1 => (0..columns)
-                .map(|k| vec![nodes[0], self.index_constant(k, columns, span)])
-                .collect(),
+            Dims::Matrix(_, columns) if nodes.len() == 1 => {
+                (0..columns).map(|k| vec![nodes[0], self.index_constant(k, columns, span)]).collect()
+            }
             _ => vec![nodes],
         };
         let mut found = Vec::with_capacity(rows.len());
@@ -219,7 +224,12 @@ impl<'a> Checker<'a> {
                 Value::Typed(typed) if typed.is_scalar() && typed.format.is_int() => nodes.push(typed.node(0)),
                 Value::Typed(typed) => {
                     let what = typed.describe();
-                    let error = Diagnostic::error(codes::NOT_DEFINED, "an index is an int or uint", *span, format!("this is {what}"));
+                    let error = Diagnostic::error(
+                        codes::NOT_DEFINED,
+                        "an index is an int or uint",
+                        *span,
+                        format!("this is {what}"),
+                    );
                     self.error(if typed.is_scalar() {
                         error.help("cast it, which rounds to nearest: `(int32)x`")
                     } else {

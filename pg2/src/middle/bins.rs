@@ -29,7 +29,8 @@ pub fn gathered(graph: &Graph) -> Graph {
         // No name of a program begins like these.
         for (what, node) in [("at", at), ("value", taken)] {
             let (format, name) = (graph.node(node).format, format!("pg_{what}_{}", own.name));
-            let pin = Pin { name, class: PinClass::Fout, format, len: None, columns: None, table: false, span: own.span };
+            let pin =
+                Pin { name, class: PinClass::Fout, format, len: None, columns: None, table: false, span: own.span };
             graph.pins.push(pin);
             graph.outputs.push(Output { pin: graph.pins.len() - 1, element: 0, reduce: Reduce::Max, value: node });
         }

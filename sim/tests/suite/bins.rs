@@ -48,10 +48,12 @@ least[k] min= (uint8)v;
 if (v > 0) { n[0 < v - 10] += v; }
 ";
 
+/// Kernels with indexed outputs.
+pub const KERNELS: [&str; 3] = [HISTOGRAM, WEIGHTS, OTHERS];
+
 /// Runs whose pairs meet few elements again and again.
 fn works(kernel: &Kernel) -> Vec<Work> {
-    let mut works: Vec<Work> =
-        (1..4).map(|seed| Work::random(&kernel.graph, 2500, seed, Style::Ordinary)).collect();
+    let mut works: Vec<Work> = (1..4).map(|seed| Work::random(&kernel.graph, 2500, seed, Style::Ordinary)).collect();
     // Sources that differ in few bits, so that neighbours go to one element.
     let mut same = works[0].clone();
     for (k, j) in same.j.iter_mut().enumerate() {
@@ -75,7 +77,7 @@ fn simulated(kernel: &Kernel, works: &[Work], config: &Config) {
 
 #[test]
 fn indexed_outputs_have_the_same_bits_everywhere() {
-    for (k, text) in [HISTOGRAM, WEIGHTS, OTHERS].into_iter().enumerate() {
+    for (k, text) in KERNELS.into_iter().enumerate() {
         let kernel = Kernel::folded("bins", text, Clock::default_clock(), 1);
         let works = works(&kernel);
         for work in &works {

@@ -57,6 +57,9 @@ n += v * (2 * steps[c] + 1);
 l min= g[r][ti];
 ";
 
+/// Kernels that read tables.
+pub const KERNELS: [&str; 3] = [MIXED, ROWS, FIXED];
+
 fn patterns(graph: &Graph, class: PinClass) -> Vec<Format> {
     graph.elements_of(class).iter().map(|(pin, _)| graph.pins[*pin].format).collect()
 }
@@ -84,13 +87,18 @@ fn simulated(kernel: &Kernel, work: &Work, expected: &[Vec<(Vec<u64>, Flags)>], 
     for again in 0..2 {
         let outcome = simulate(&mut engine, work);
         let Config { pipelines, groups, stream_bits, ii, .. } = config;
-        check(work, &outcome, expected, &format!("{pipelines} lanes, {groups} groups, {stream_bits} bits, ii {ii}, {again}"));
+        check(
+            work,
+            &outcome,
+            expected,
+            &format!("{pipelines} lanes, {groups} groups, {stream_bits} bits, ii {ii}, {again}"),
+        );
     }
 }
 
 #[test]
 fn tables_have_the_same_bits_everywhere() {
-    for (k, text) in [MIXED, ROWS, FIXED].into_iter().enumerate() {
+    for (k, text) in KERNELS.into_iter().enumerate() {
         let kernel = Kernel::new("lookup", text);
         for seed in 1..4 {
             let work = Work::random(&kernel.graph, 3000, seed, Style::Ordinary);

@@ -46,7 +46,8 @@ fn turn(config: &Config) -> Module {
     m.port(Dir::In, "clk", 1);
     m.port(Dir::In, "turn", 1);
     m.port(Dir::Out, "half", 1);
-    let text = "    reg own;\n    initial own = 1'b0;\n    always @(posedge clk) own <= own ^ turn;\n    assign half = own;";
+    let text =
+        "    reg own;\n    initial own = 1'b0;\n    always @(posedge clk) own <= own ^ turn;\n    assign half = own;";
     m.items.push(Item::Text(text.into()));
     m
 }

@@ -25,8 +25,10 @@ impl<'a> Parser<'a> {
         let name = self.new_name()?;
         let lengths = self.indices()?;
         if lengths.is_empty() {
-            let error = Diagnostic::error(codes::LENGTH, format!("`{}` has no length", name.text), name.span, "a table");
-            return self.fail(error.help(format!("write `table {}[256] = ...;` with the number of its entries", name.text)));
+            let error =
+                Diagnostic::error(codes::LENGTH, format!("`{}` has no length", name.text), name.span, "a table");
+            return self
+                .fail(error.help(format!("write `table {}[256] = ...;` with the number of its entries", name.text)));
         }
         self.expect("=")?;
         let content = if self.is("{") {
@@ -61,7 +63,8 @@ impl<'a> Parser<'a> {
     fn file(&mut self) -> Parsed<Word<'a>> {
         if self.word_at(0).is_none_or(|w| w.text != "file") || self.peek(1).kind != TokenKind::Text {
             let span = self.peek(0).span;
-            let error = Diagnostic::error(codes::SYNTAX, "a table is made of a file or of a list", span, "neither of the two");
+            let error =
+                Diagnostic::error(codes::SYNTAX, "a table is made of a file or of a list", span, "neither of the two");
             return self.fail(error.help("write `= file \"table.csv\";`, or `= {1, 2, 3};`"));
         }
         self.next();

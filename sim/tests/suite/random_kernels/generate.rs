@@ -1,5 +1,7 @@
 //! Well-typed programs at random, as a user writes them.
 
+mod indexed;
+
 use super::part::{Kernel, Part};
 use hdl::Format;
 use hdl::number::exact;
@@ -175,18 +177,7 @@ impl Generator<'_> {
         let (f, name) = (self.format(), self.fresh("out"));
         let reduce = self.reduction(f);
         match self.below(14) {
-            8 | 9 => {
-                let (index, e) = (self.scalar(f, 2), self.scalar(f, 3));
-                let text = format!("{f} {name}[5] fout; {name}[(int4)(@)] {reduce} @;");
-                return Part::statement(&text, vec![index, e]);
-            }
-            10 => {
-                let (c, index, e) = (self.scalar(UINT1, 2), self.scalar(f, 1), self.scalar(f, 2));
-                let text = format!(
-                    "{f} {name}[2][3] fout; if (@) {{ {name}[1][(uint2)(@)] {reduce} @; }} else {{ {name}[(uint2)(@)][0] {reduce} @; }}"
-                );
-                return Part::statement(&text, vec![c, index.clone(), e.clone(), index, e]);
-            }
+            8..=10 => return self.indexed_output(f, &name, reduce),
             0..=2 => {
                 if let Some(v) = self.vector(f, 2) {
                     return Part::statement(&format!("{f} {name}[3] fout; {name} {reduce} @;"), vec![v]);
@@ -235,22 +226,8 @@ impl Generator<'_> {
     fn statement(&mut self) -> Part {
         let f = self.format();
         match self.below(15) {
-            12 => {
-                let (name, table) = (self.fresh("t"), self.fresh("T"));
-                let numbers: Vec<String> = (0..3).map(|_| self.number(f)).collect();
-                let e = self.scalar(f, 2);
-                self.known.names.push((name.clone(), f));
-                let text = format!("table {f} {table}[3] = {{{}}}; {name} = {table}[(int4)(@)];", numbers.join(", "));
-                Part::statement(&text, vec![e])
-            }
-            13 | 14 if !self.known.tables.is_empty() => {
-                let k = self.below(self.known.tables.len());
-                let (table, f) = self.known.tables[k].clone();
-                let (name, e) = (self.fresh("t"), self.scalar(f, 2));
-                self.known.names.push((name.clone(), f));
-                let second = if self.once_in(2) { format!(" + {table}[2]") } else { String::new() };
-                Part::statement(&format!("{name} = {table}[(int4)(@)]{second};"), vec![e])
-            }
+            12 => self.entry_of_constants(f),
+            13 | 14 if !self.known.tables.is_empty() => self.entry_of_parameters(),
             0 => {
                 let name = self.fresh("w");
                 let v = self.vector(f, 3).expect("every format has a vector");
