@@ -1,5 +1,6 @@
 //! The typed dataflow graph: operator nodes in topological order between pins and outputs.
 
+pub(crate) mod bins;
 pub(crate) mod builder;
 
 use crate::diag::Span;
@@ -277,7 +278,7 @@ impl Graph {
                 .map(|(k, p)| Table { port: self.table_port(k), format: p.format, count: p.elements() })
                 .collect(),
             outputs: self.record_outputs(),
-            bins: crate::middle::bins::layout(self),
+            bins: bins::layout(self),
         }
     }
 

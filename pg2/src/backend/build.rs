@@ -3,8 +3,8 @@
 use crate::backend::folded::lower_folded;
 use crate::backend::lower::{Memories, lower_with};
 use crate::diag::Diagnostic;
-use crate::graph::Graph;
-use crate::middle::bins::{self, gathered};
+use crate::graph::{Graph, bins};
+use crate::middle::bins::gathered;
 use crate::middle::budget::budget;
 use crate::middle::fold::{Folded, fold};
 use crate::middle::gather::gather;

@@ -136,9 +136,11 @@ pub fn engine(built: &Built, config: &Config) -> Area {
     let layout = &config.layout;
     let width = |elements: &[(String, hdl::Format)]| elements.iter().map(|e| e.1.width() as u64).sum::<u64>();
     // The packet of results, the record that words gather in, and sources on their way.
-    let packet = match config.slices() {
-        Some(_) => config.stream_bits as u64 + WORDS.0,
-        None => 32 * (config.lanes() * layout.result_words() + config.result_head_words()) as u64,
+    // Sums in memory are read word by word too.
+    let by_word = config.slices().is_some() || !built.graph.gathered.is_empty();
+    let packet = match by_word {
+        true => config.stream_bits as u64 + WORDS.0,
+        false => 32 * (config.lanes() * layout.result_words() + config.result_head_words()) as u64,
     };
     let record = 32 * layout.i_words().max(layout.j_words()).max(layout.register_words()) as u64;
     let more_banks = (config.i_banks as u64).saturating_sub(1) * 2 * width(&layout.i);
@@ -157,19 +159,19 @@ pub fn engine(built: &Built, config: &Config) -> Area {
             + record
             + params,
         multipliers: lanes * one.multipliers,
-        memories: lanes * one.memories + memories(target, config, j),
+        memories: lanes * one.memories + memories(target, config, j, by_word),
     }
 }
 
 /// Block memories of the shell: j memories of so many bits a record, segment lists, queues, and the link where it is counted.
-fn memories(target: &Target, config: &Config, j: u64) -> u64 {
+fn memories(target: &Target, config: &Config, j: u64, by_word: bool) -> u64 {
     let (records, word) = (config.jmem_records as u64, config.stream_bits as u64 + 1);
     // A record is cut into memories of the width of a block of 18 Kibit.
     let cut = |width: u64| target.blocks(records, width);
     let records_blocks = j / 36 * cut(36) + cut(j % 36);
     let address = (records as u32 + 1).next_power_of_two().ilog2() as u64;
     let lists = 2 * target.blocks(2 * config.segments as u64, 2 * address);
-    let results = if config.slices().is_some() { 0 } else { 2 * target.blocks(4, word) };
+    let results = if by_word { 0 } else { 2 * target.blocks(4, word) };
     let link = if target.name == "ice40" { 2 * target.blocks(RING_WORDS, 32) + 1 } else { 0 };
     config.groups as u64 * (records_blocks + lists + results) + target.blocks(4, word) + link
 }
