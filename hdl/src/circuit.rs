@@ -24,7 +24,7 @@ pub use evaluate::{Evaluator, Port};
 use crate::circuit::target::{Clock, Cost, Target};
 use crate::hash::FastMap;
 use crate::rtl::netlist::Module;
-use crate::rtl::{Expr, cat};
+use crate::rtl::{Expr, cat, loaded};
 use cost::cost;
 use std::collections::BTreeMap;
 
@@ -61,6 +61,12 @@ enum Kind {
         data: Vec<u64>,
         addr: Sig,
     },
+    /// A memory of so many words that is written through an input which stands still while values are in flight.
+    Ram {
+        depth: u32,
+        addr: Sig,
+        write: Sig,
+    },
     /// A product that fits one multiplier block, or as near to that as the target's blocks allow.
     Mul {
         a: Sig,
@@ -75,11 +81,17 @@ impl Kind {
         matches!(self, Kind::Mul { .. } | Kind::Expr { held: true, .. })
     }
 
+    /// Whether it is read through a register of a memory: the word leaves a stage later.
+    fn is_memory(&self) -> bool {
+        matches!(self, Kind::Rom { .. } | Kind::Ram { .. })
+    }
+
     fn args(&self) -> Vec<Sig> {
         match self {
             Kind::Input { .. } => Vec::new(),
             Kind::Expr { expr, .. } => leaves(expr),
             Kind::Rom { addr, .. } => vec![*addr],
+            Kind::Ram { addr, write, .. } => vec![*addr, *write],
             Kind::Mul { a, b, .. } => vec![*a, *b],
         }
     }
@@ -271,6 +283,23 @@ impl Circuit {
         self.way(word, Cost::OutOfMemory)
     }
 
+    /// A memory of `depth` words of `width` bits, read through a register. The input `port` writes it: see
+    /// [`crate::rtl::loaded`]. Memories that one port writes hold the same.
+    pub fn ram(&mut self, name: &str, port: &str, (width, depth): (u32, u32), addr: Sig) -> Sig {
+        let known = self.signals.iter().position(|s| matches!(s.kind, Kind::Input { .. }) && s.name == port);
+        let write = match known {
+            Some(k) => Sig(k as u32),
+            None => {
+                let owner = std::mem::replace(&mut self.owner, (PORTS, String::new()));
+                let write = self.still_input(port, loaded::port_bits(width, depth));
+                self.owner = owner;
+                write
+            }
+        };
+        let word = self.push(name, width, Kind::Ram { depth, addr, write });
+        self.way(word, Cost::OutOfMemory)
+    }
+
     /// The same signal at the end of a long way, where the target has such: a register on either side of it is then one of
     /// the block's own.
     fn way(&mut self, s: Sig, cost: Cost) -> Sig {
@@ -344,6 +373,8 @@ pub struct Pipelined {
     pub memory_bits: u64,
     /// Bits of read-only memory.
     pub rom_bits: u64,
+    /// Bits of memory that is loaded at run time.
+    pub ram_bits: u64,
     /// Multiplier blocks, and the sum over them of the products of their operands' widths.
     pub multipliers: u32,
     pub multiplier_bits: u64,

@@ -17,6 +17,8 @@ pub mod switch;
 pub use design::{Design, design};
 pub use slices::Slices;
 
+pub use crate::rtl::bins::Bins;
+use crate::rtl::loaded::port_bits;
 use crate::{Format, Reduce};
 
 /// The records of a kernel as the engine sees them: flattened elements in declaration order. Every element takes
@@ -28,9 +30,36 @@ pub struct Layout {
     /// (port name, format) of each i element, such as ("i_xi_0", int32).
     pub i: Vec<(String, Format)>,
     pub j: Vec<(String, Format)>,
+    /// Parameters that are registers.
     pub params: Vec<(String, Format)>,
+    /// Parameters that are tables in memory; in the record they stand behind the others.
+    pub tables: Vec<Table>,
     /// (port name, format, reduction) of each output element.
     pub outputs: Vec<(String, Format, Reduce)>,
+    /// Outputs among them that are sums in memory.
+    pub bins: Vec<Bins>,
+}
+
+/// A parameter that is a table: each lane has it in memories, which the engine writes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// The port by which the pipeline's memories are written: see [`crate::rtl::loaded`].
+    pub port: String,
+    pub format: Format,
+    /// Entries.
+    pub count: u32,
+}
+
+impl Table {
+    /// Words in the record.
+    pub fn words(&self) -> u32 {
+        self.count * self.format.words()
+    }
+
+    /// Bits of its port.
+    pub fn port_bits(&self) -> u32 {
+        port_bits(self.format.width(), self.count)
+    }
 }
 
 impl Layout {
@@ -46,7 +75,31 @@ impl Layout {
 
     /// Words of the parameters; may be 0.
     pub fn param_words(&self) -> u32 {
+        self.register_words() + self.tables.iter().map(Table::words).sum::<u32>()
+    }
+
+    /// Words of the parameters that are registers.
+    pub fn register_words(&self) -> u32 {
         self.params.iter().map(|e| e.1.words()).sum()
+    }
+
+    /// The formats of all elements of the parameters, in the order of the record.
+    pub fn param_formats(&self) -> impl Iterator<Item = Format> {
+        let tables = self.tables.iter().flat_map(|t| std::iter::repeat_n(t.format, t.count as usize));
+        self.params.iter().map(|e| e.1).chain(tables)
+    }
+
+    /// Whether an output is a sum in memory, which has no port of its own.
+    pub fn in_memory(&self, output: u32) -> bool {
+        self.bins.iter().any(|b| (b.first..b.first + b.count).contains(&output))
+    }
+
+    /// The outputs of the pipeline: those of the record that have ports, and then place and value of sums in memory.
+    pub fn pipeline_outputs(&self) -> Vec<(String, Format, Reduce)> {
+        let own = (0..).zip(&self.outputs).filter(|(k, _)| !self.in_memory(*k)).map(|(_, o)| o.clone());
+        let place = |b: &Bins| Format::int(1 + b.address_bits(), false).expect("a place of a few bits");
+        let of = |b: &Bins| [(b.at.clone(), place(b), Reduce::Max), (b.value.clone(), b.format, Reduce::Max)];
+        own.chain(self.bins.iter().flat_map(of)).collect()
     }
 
     /// Words of a result record; at least 1.

@@ -94,6 +94,8 @@ pub struct Attrs {
     pub round: Rounding,
     /// A function of the user's.
     pub function: Option<Arc<table::func::Function>>,
+    /// A table of entries.
+    pub lookup: Option<Arc<table::lookup::Lookup>>,
 }
 
 /// One use of an operator: the formats around it, its attributes, and what is known of its arguments.
@@ -139,6 +141,11 @@ impl Inst {
     /// Whether argument `k` is known never to be negative.
     pub fn is_nonneg(&self, k: usize) -> bool {
         self.nonneg >> k & 1 == 1
+    }
+
+    /// Whether the result is more than a function of the arguments: an entry of a table that is loaded at run time.
+    pub fn is_open(&self) -> bool {
+        self.attrs.lookup.as_ref().is_some_and(|table| table.loaded.is_some())
     }
 
     /// How small and how large argument `k` can be.
@@ -337,6 +344,9 @@ pub fn module_name(op: &dyn Operator, inst: &Inst) -> String {
     }
     if let Some(function) = &inst.attrs.function {
         name += &format!("_f{:016x}", function.digest());
+    }
+    if let Some(table) = &inst.attrs.lookup {
+        name += &format!("_e{:016x}", table.digest());
     }
     if inst.nonneg != 0 {
         name += &format!("_p{:x}", inst.nonneg);

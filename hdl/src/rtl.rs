@@ -3,11 +3,13 @@
 //! [`expr`] is the logic between registers, typed by its widths. [`netlist`] is what every circuit becomes: modules of wires,
 //! registers, memories and instances, checked as data before they are written as text.
 
+pub mod bins;
 pub mod bits;
 pub mod delay;
 pub mod eval;
 pub mod expr;
 pub mod fold;
+pub mod loaded;
 pub(crate) mod memory;
 pub mod names;
 pub mod netlist;

@@ -115,6 +115,9 @@
         else if ((state == KIND) & is_load) last_step <= @{args_load.last_step}@;
         else if ((state == KIND) & is_target) last_step <= @{record_i.last_step}@;
         else if (state == KIND) last_step <= @{record_param.last_step}@;
+{%- if tables.len() > 0 %}
+        else if (finished & (state == RECORDS) & is_param) last_step <= @{step_bits}@'d0;
+{%- endif %}
         else if (state == SUM) last_step <= is_run ? @{record_segment.last_step}@ : @{record_j.last_step}@;
     end
 {%- else %}
@@ -124,6 +127,9 @@
         else if ((state == KIND) & is_load) {last_step, last_need} <= {@{args_load.last_step}@, @{args_load.last_need}@};
         else if ((state == KIND) & is_target) {last_step, last_need} <= {@{record_i.last_step}@, @{record_i.last_need}@};
         else if (state == KIND) {last_step, last_need} <= {@{record_param.last_step}@, @{record_param.last_need}@};
+{%- if tables.len() > 0 %}
+        else if (finished & (state == RECORDS) & is_param) {last_step, last_need} <= {@{step_bits}@'d0, @{beat_bits + 1}@'d1};
+{%- endif %}
         else if (state == SUM) {last_step, last_need} <= is_run ? {@{record_segment.last_step}@, @{record_segment.last_need}@}
                                                                : {@{record_j.last_step}@, @{record_j.last_need}@};
     end
@@ -203,10 +209,49 @@
 {%- endif %}
 {%- if has_params %}
 
+{% if tables.len() > 0 -%}
+{%- if has_registers %}
+    // What is no table comes first, in one record.
+    reg behind;           // it is there
+    reg registers_taken;
+    always @(posedge clk) begin
+        if (state == KIND) behind <= 1'b0;
+        else if (finished & (state == RECORDS) & is_param) behind <= 1'b1;
+        registers_taken <= finished & (state == RECORDS) & is_param & ~behind & ~rst;
+    end
+    reg [@{param_bits - 1}@:0] param_word;
+    assign param = param_word;
+    always @(posedge clk) if (registers_taken) param_word <= @{pack_param}@;
+    assign param_we = registers_taken | table_taken;
+{%- else %}
+    wire behind = 1'b1;
+    assign param_we = table_taken;
+{%- endif %}
+    // The words of tables come one by one, and leave for the memories of the lanes as entries.
+    reg table_taken;
+    reg [@{table_bits - 1}@:0] table_at;
+    always @(posedge clk) begin
+        table_taken <= finished & (state == RECORDS) & is_param & behind & ~rst;
+        if (state == KIND) table_at <= @{table_bits}@'d0;
+        else if (table_taken) table_at <= table_at + @{table_bits}@'d1;
+    end
+{%- if table_low %}
+    reg [31:0] table_low;
+    always @(posedge clk) if (table_taken) table_low <= record[31:0];
+{%- endif %}
+{%- for table in tables %}
+    wire @{table.port}@_here = @{table.here}@;
+    wire [@{table.place_bits - 1}@:0] @{table.port}@_place = table_at[@{table.place_bits - 1}@:0] - @{table.first}@;
+    reg [@{table.port_bits - 1}@:0] @{table.port}@_entry;
+    always @(posedge clk) @{table.port}@_entry <= {@{table.whole}@, @{table.at}@, @{table.entry}@};
+    assign @{table.port}@ = @{table.port}@_entry;
+{%- endfor %}
+{%- else %}
     reg [@{param_bits - 1}@:0] param_word;
     assign param_we = closed & is_param;
     assign param = param_word;
     always @(posedge clk) if (param_we) param_word <= @{pack_param}@;
+{%- endif %}
 {%- endif %}
 
     assign segment_we = segment_judged & ~outside & ~no_range;
@@ -356,8 +401,13 @@
         // `last_item` is told together with `items`.
         case (state)
             KIND: begin
+{%- if tables.len() > 0 %}
+                items <= is_param ? @{items_bits}@'d@{param_items}@ : @{items_bits}@'d1;
+                last_item <= ~is_param{% if param_items == 1 %} | is_param{% endif %};
+{%- else %}
                 items <= @{items_bits}@'d1;
                 last_item <= 1'b1;
+{%- endif %}
             end
             CHECK: begin
                 items <= said;

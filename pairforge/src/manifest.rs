@@ -73,6 +73,9 @@ pub struct PinEntry {
     pub class: String,
     pub format: String,
     pub count: u32,
+    /// Whether it is a parameter in memory, which stands behind all others in the record.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub table: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -117,12 +120,13 @@ impl Manifest {
             class: class(p.class).to_string(),
             format: p.format.to_string(),
             count: p.elements(),
+            table: p.table,
         };
         Manifest {
             kernel: built.graph.name.clone(),
             pipelines: config.pipelines,
             latency: built.schedule.depth,
-            pins: built.graph.pins.iter().map(pin).collect(),
+            pins: built.graph.own_pins().map(pin).collect(),
             selections: selections(&built.graph),
             register_bits: built.schedule.register_bits(),
             operators: operators(built),

@@ -1,5 +1,6 @@
 //! The checker: names, formats, vectors and literals of a syntax tree, and the graph that it means.
 
+mod bins;
 mod branch;
 mod call;
 mod choice;
@@ -18,6 +19,7 @@ mod resolve;
 mod scope;
 mod select;
 mod statement;
+mod tables;
 mod value;
 
 use crate::check::literal::{FoldError, Folder};
@@ -42,6 +44,8 @@ const MAX_STEPS: u64 = 1 << 20;
 struct Reduction {
     reduce: Reduce,
     value: NodeId,
+    /// The place of the value in the output, where that is known only at run time.
+    at: Option<NodeId>,
     span: Span,
 }
 
@@ -67,7 +71,7 @@ struct Checker<'a> {
     calls: Vec<function::Call<'a>>,
     /// The loops around the statement, with what their variables are.
     loops: Vec<loops::Pass<'a>>,
-    /// Elements of each pin; empty for inputs.
+    /// Elements of each pin, and one more for a reduction by an index that is known only at run time; empty for inputs.
     slots: Vec<Vec<Slot>>,
     /// The state of the slots before the branches around the statement.
     slots_before: Vec<BTreeMap<(usize, usize), Slot>>,
@@ -145,6 +149,7 @@ pub fn check(
             StatementKind::Declare { name, .. }
             | StatementKind::Const { name, .. }
             | StatementKind::Elements { name, .. }
+            | StatementKind::Table { name, .. }
             | StatementKind::Assign { name, .. } => {
                 checker.defined_at.entry(name.text).or_insert(name.span);
             }

@@ -1,10 +1,13 @@
 //! The typed dataflow graph: operator nodes in topological order between pins and outputs.
 
+pub(crate) mod bins;
 pub(crate) mod builder;
 
 use crate::diag::Span;
+use hdl::engine::Table;
 use hdl::number::reduce::{Ranked, Record, Selection};
 use hdl::op::{Inst, Operator};
+use hdl::rtl::loaded::port_bits;
 use hdl::{Bounds, Format, Reduce};
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -32,6 +35,8 @@ pub struct Pin {
     pub len: Option<u32>,
     /// Columns of a matrix, whose elements stand by rows.
     pub columns: Option<u32>,
+    /// Whether it is a parameter that is read by indices known at run time: a table in memory.
+    pub table: bool,
     pub span: Span,
 }
 
@@ -103,6 +108,23 @@ pub struct Output {
     pub value: NodeId,
 }
 
+/// A vector or matrix of sums of which each pair changes one: the elements' values are `value` where the place is theirs, else 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bins {
+    pub pin: usize,
+    /// A use of the operator `place`, or a choice of such.
+    pub at: NodeId,
+    pub value: NodeId,
+}
+
+/// Bins whose outputs are gathered in memory: two pins stand for what a pair adds, the place and the value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gathered {
+    pub pin: usize,
+    pub at: usize,
+    pub value: usize,
+}
+
 /// A kernel's typed dataflow.
 #[derive(Clone)]
 pub struct Graph {
@@ -117,6 +139,10 @@ pub struct Graph {
     /// The literals of floats and logs before their formats rounded them, for the real-arithmetic semantics; of constants without
     /// an entry the pattern says it. A simplified graph has none.
     pub numbers: HashMap<NodeId, f64>,
+    /// Outputs that are reduced by an index known at run time; a simplified graph knows of none.
+    pub bins: Vec<Bins>,
+    /// Those of them whose elements are no outputs of this graph, of which it has the places and values instead.
+    pub gathered: Vec<Gathered>,
     /// For each node when its flags count; empty until [`crate::middle::demand::mark`] has found it, as simplification does.
     pub demand: Vec<Demand>,
 }
@@ -131,9 +157,98 @@ impl Graph {
         self.pins.iter().enumerate().filter(move |(_, p)| p.class == class)
     }
 
-    /// (pin index, element) of every element of a class, in record order.
+    /// (pin index, element) of every element of a class, in record order: that of the declarations, but tables stand behind all
+    /// other parameters.
     pub fn elements_of(&self, class: PinClass) -> Vec<(usize, u32)> {
-        self.pins_of(class).flat_map(|(k, p)| (0..p.elements()).map(move |e| (k, e))).collect()
+        // What stands for sums in memory is in no record.
+        let stands = |k: usize| self.gathered.iter().any(|g| g.at == k || g.value == k);
+        let of = |table: bool| self.pins_of(class).filter(move |(k, p)| p.table == table && !stands(*k));
+        of(false).chain(of(true)).flat_map(|(k, p)| (0..p.elements()).map(move |e| (k, e))).collect()
+    }
+
+    /// The elements of a class that are ports of the pipeline: all but those of tables.
+    pub fn ports_of(&self, class: PinClass) -> Vec<(usize, u32)> {
+        let mut elements = self.elements_of(class);
+        elements.retain(|(k, _)| !self.pins[*k].table);
+        elements
+    }
+
+    /// The ports through which the tables that nodes read are written, and their bits.
+    pub fn table_ports(&self) -> Vec<(String, u32)> {
+        let mut ports: Vec<(String, u32)> = Vec::new();
+        for node in &self.nodes {
+            if let NodeKind::Op { inst, .. } = &node.kind
+                && let Some(table) = inst.attrs.lookup.as_ref().filter(|t| t.is_open())
+                && let Some(loaded) = &table.loaded
+                && !ports.iter().any(|(port, _)| *port == loaded.port)
+            {
+                ports.push((loaded.port.clone(), port_bits(table.format.width(), table.count())));
+            }
+        }
+        ports
+    }
+
+    /// The tables that nodes read, and the first element of each among those of the parameters.
+    pub fn tables_read(&self) -> Vec<(String, usize)> {
+        let places = self.elements_of(PinClass::Param);
+        let first = |pin: usize| places.iter().position(|p| *p == (pin, 0));
+        let ports = self.table_ports();
+        let of = |(pin, _): (usize, &Pin)| Some((self.table_port(pin), first(pin)?));
+        self.tables().filter_map(of).filter(|(port, _)| ports.iter().any(|p| p.0 == *port)).collect()
+    }
+
+    /// The pins of the program: without those that stand for sums in memory.
+    pub fn own_pins(&self) -> impl Iterator<Item = &Pin> {
+        let stands = |k: usize| self.gathered.iter().any(|g| g.at == k || g.value == k);
+        self.pins.iter().enumerate().filter(move |(k, _)| !stands(*k)).map(|(_, pin)| pin)
+    }
+
+    /// Port, format and reduction of each output of the pipeline.
+    pub fn output_ports(&self) -> Vec<(String, Format, Reduce)> {
+        self.outputs.iter().map(|o| (self.port(o.pin, o.element), self.pins[o.pin].format, o.reduce)).collect()
+    }
+
+    /// The same of the elements of the record, of which some may be sums in memory.
+    fn record_outputs(&self) -> Vec<(String, Format, Reduce)> {
+        if self.gathered.is_empty() {
+            return self.output_ports();
+        }
+        let reduced: HashMap<(usize, u32), Reduce> =
+            self.outputs.iter().map(|o| ((o.pin, o.element), o.reduce)).collect();
+        let of = |(k, e): (usize, u32)| {
+            let reduce = reduced.get(&(k, e)).copied().unwrap_or(Reduce::Sum);
+            (self.port(k, e), self.pins[k].format, reduce)
+        };
+        self.elements_of(PinClass::Fout).into_iter().map(of).collect()
+    }
+
+    /// The parameters that are tables.
+    pub fn tables(&self) -> impl Iterator<Item = (usize, &Pin)> {
+        self.pins_of(PinClass::Param).filter(|(_, p)| p.table)
+    }
+
+    /// The port by which a table is written into the memories of the pipeline.
+    pub fn table_port(&self, pin: usize) -> String {
+        format!("t_{}", self.pins[pin].name)
+    }
+
+    /// The graph with the entries of its tables as these parameters have them, a pattern for each element in record order, or what
+    /// [`hdl::op::semantics::Real`] holds; `None` where there is no table.
+    pub fn bound(&self, params: &[u64], is_real: bool) -> Option<Graph> {
+        self.tables().next()?;
+        let places = self.elements_of(PinClass::Param);
+        let mut graph = self.clone();
+        for node in &mut graph.nodes {
+            if let NodeKind::Op { inst, .. } = &mut node.kind
+                && let Some(table) = &inst.attrs.lookup
+                && let Some(loaded) = &table.loaded
+            {
+                let first = places.iter().position(|p| *p == (loaded.pin as usize, 0)).unwrap_or(0);
+                let entries = &params[first..][..table.count() as usize];
+                inst.attrs.lookup = Some(table.bound(entries, is_real).into());
+            }
+        }
+        Some(graph)
     }
 
     /// The port of a pin's element on the pipeline module: `i_xi_0`, `j_q_0_1`, or `j_mj` for a scalar. The checker
@@ -152,18 +267,19 @@ impl Graph {
     /// The engine's view of this kernel's records.
     pub fn layout(&self) -> hdl::engine::Layout {
         let of = |class| -> Vec<(String, Format)> {
-            self.elements_of(class).into_iter().map(|(k, e)| (self.port(k, e), self.pins[k].format)).collect()
+            self.ports_of(class).into_iter().map(|(k, e)| (self.port(k, e), self.pins[k].format)).collect()
         };
         hdl::engine::Layout {
             kernel: self.name.clone(),
             i: of(PinClass::Ipin),
             j: of(PinClass::Jpin),
             params: of(PinClass::Param),
-            outputs: self
-                .outputs
-                .iter()
-                .map(|o| (self.port(o.pin, o.element), self.pins[o.pin].format, o.reduce))
+            tables: self
+                .tables()
+                .map(|(k, p)| Table { port: self.table_port(k), format: p.format, count: p.elements() })
                 .collect(),
+            outputs: self.record_outputs(),
+            bins: bins::layout(self),
         }
     }
 
@@ -197,7 +313,8 @@ impl Graph {
                     }
                     let cut = if inst.truncates() { " t" } else { "" };
                     let function = inst.attrs.function.as_ref().map_or(String::new(), |f| format!(" {}", f.text));
-                    writeln!(text, " {} {}{cut}{function}", inst.attrs.n, inst.attrs.d)
+                    let table = inst.attrs.lookup.as_ref().map_or(String::new(), |t| format!(" {}", t.text()));
+                    writeln!(text, " {} {}{cut}{function}{table}", inst.attrs.n, inst.attrs.d)
                 }
             };
         }
@@ -251,7 +368,9 @@ impl Graph {
                 }
             }
         }
-        let wanted = self.elements_of(PinClass::Fout);
+        let in_memory = |k: usize| self.gathered.iter().any(|g| g.pin == k);
+        let own = self.pins_of(PinClass::Fout).filter(|(k, _)| !in_memory(*k));
+        let wanted: Vec<(usize, u32)> = own.flat_map(|(k, p)| (0..p.elements()).map(move |e| (k, e))).collect();
         let given: Vec<(usize, u32)> = self.outputs.iter().map(|o| (o.pin, o.element)).collect();
         if wanted != given {
             return Err("the outputs are not the elements of the fout pins in order".into());
@@ -303,6 +422,12 @@ impl fmt::Display for Graph {
                     }
                     if let Some(function) = &inst.attrs.function {
                         write!(f, " [{}]", function.text)?;
+                    }
+                    if let Some(table) = &inst.attrs.lookup {
+                        match &table.loaded {
+                            Some(loaded) => write!(f, " [{}]", self.pins[loaded.pin as usize].name)?,
+                            None => write!(f, " [{} entries {:016x}]", table.count(), table.digest())?,
+                        }
                     }
                     if inst.nonneg != 0 {
                         write!(f, " nonneg={:b}", inst.nonneg)?;

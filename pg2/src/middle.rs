@@ -1,5 +1,6 @@
 //! From a checked graph to the cycle of every operator: rewriting, when flags count, warnings, multipliers, placing, scheduling.
 
+pub mod bins;
 pub mod budget;
 pub mod demand;
 pub mod fold;

@@ -92,7 +92,8 @@ impl CycleEngine {
         let Design { netlist, top, shell, lane, lane_latency, .. } = design(config, pipeline);
         netlist.verify().map_err(Unsound)?;
         // Lanes whose results are read word by word answer the shell within a few clocks: they cannot run behind it.
-        let flat = options.flat || options.trace.is_some() || config.slices().is_some();
+        let by_word = config.slices().is_some() || pipeline.module(&pipeline.top).is_some_and(|m| !m.bins.is_empty());
+        let flat = options.flat || options.trace.is_some() || by_word;
         let driver = if flat {
             Driver::flat(config, &netlist, &top, options)?
         } else {

@@ -58,6 +58,8 @@ impl Sums {
 pub struct Emulator {
     program: Program,
     params: Vec<u64>,
+    /// The graph and the instruction set of a program that holds tables of the parameters.
+    tables: Option<(Graph, Isa)>,
 }
 
 /// The memory that one thread evaluates in; made by [`Emulator::scratch`].
@@ -73,21 +75,34 @@ impl Emulator {
 
     /// Prepares `graph` for an instruction set, which the machine must have.
     pub fn with_isa(graph: &Graph, isa: Isa) -> Emulator {
-        let program = match graph.demand.is_empty() {
+        let mut marked;
+        let graph = match graph.demand.is_empty() {
             true => {
-                let mut graph = graph.clone();
-                pg2::middle::demand::mark(&mut graph);
-                program(&graph, isa)
+                marked = graph.clone();
+                pg2::middle::demand::mark(&mut marked);
+                &marked
             }
-            false => program(graph, isa),
+            false => graph,
         };
+        let program = program(graph, isa);
         let params = vec![0; program.params.len()];
-        Emulator { program, params }
+        let tables = graph.tables().next().map(|_| (graph.clone(), isa));
+        Emulator { program, params, tables }
+    }
+
+    /// The parameters' patterns, in record order.
+    pub fn params(&self) -> &[u64] {
+        &self.params
     }
 
     /// Sets the parameters' patterns, in record order. Scratches made before keep the old ones.
     pub fn set_params(&mut self, params: &[u64]) {
         self.params = params.to_vec();
+        if let Some((graph, isa)) = &self.tables
+            && let Some(bound) = graph.bound(params, false)
+        {
+            self.program = program(&bound, *isa);
+        }
     }
 
     /// Operators that have no block kernel and go lane by lane.

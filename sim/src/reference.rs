@@ -93,6 +93,8 @@ impl<'a> Prepared<'a> {
 
 /// The value of every node for one pair, and the flags that count.
 pub fn pair(graph: &Graph, i: &[u64], j: &[u64], params: &[u64]) -> (Vec<u64>, Flags) {
+    let bound = graph.bound(params, false);
+    let graph = bound.as_ref().unwrap_or(graph);
     let mut pair = Pair::default();
     let flags = Prepared::new(graph).pair(i, j, params, &mut pair);
     (pair.values, flags)
@@ -100,6 +102,8 @@ pub fn pair(graph: &Graph, i: &[u64], j: &[u64], params: &[u64]) -> (Vec<u64>, F
 
 /// The results of one target over sources `j`, one pattern for each output element, and its flags.
 pub fn target(graph: &Graph, i: &[u64], j: &[Vec<u64>], params: &[u64]) -> (Vec<u64>, Flags) {
+    let bound = graph.bound(params, false);
+    let graph = bound.as_ref().unwrap_or(graph);
     let record = graph.record();
     let mut sums = record.start();
     let prepared = Prepared::new(graph);

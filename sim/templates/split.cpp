@@ -25,7 +25,7 @@ constexpr uint32_t GROUP_WORDS = (GROUPS + 31) / 32;
 constexpr uint32_t GROUP_LANES = LANES / GROUPS;
 constexpr uint32_t I_WORDS = {{ c.layout.i_words() }};
 constexpr uint32_t J_WORDS = {{ c.layout.j_words() }};
-constexpr uint32_t PARAM_WORDS = {{ c.layout.param_words() }};
+constexpr uint32_t PARAM_WORDS = {{ c.layout.register_words() }};
 constexpr uint32_t RESULT_WORDS = {{ c.layout.result_words() }};
 constexpr uint64_t LATENCY = {{ latency }};
 constexpr uint64_t RING = {{ ring }};
@@ -52,6 +52,9 @@ struct Bus {
     uint32_t j[GROUPS * J_WORDS];
     uint32_t i[GROUPS * I_WORDS];
     uint32_t param[PARAM_WORDS + 1];
+{%- for table in c.layout.tables %}
+    uint32_t {{ table.port }}[{{ table.port_bits().div_ceil(32) }}];
+{%- endfor %}
     uint32_t we[LANE_WORDS];
     uint32_t active[LANE_WORDS];
     Groups valid, first, last, bank, i_bank, done;
@@ -109,7 +112,10 @@ struct alignas(128) Lane {
             const Bus& bus = ring[t & (RING - 1)];
             put(top.i_rec, bus.i + group * I_WORDS);
             put(top.j_rec, bus.j + group * J_WORDS);
-{%- if c.layout.param_words() > 0 %}
+{%- for table in c.layout.tables %}
+            put(top.{{ table.port }}, bus.{{ table.port }});
+{%- endfor %}
+{%- if c.layout.register_words() > 0 %}
             put(top.param, bus.param);
 {%- endif %}
             top.i_we = bus.we[word] >> bit & 1;
@@ -287,7 +293,10 @@ struct Engine {
     void note(Bus& bus) {
         get(shell.l_i_rec, bus.i);
         get(shell.l_j_rec, bus.j);
-{%- if c.layout.param_words() > 0 %}
+{%- for table in c.layout.tables %}
+        get(shell.l_{{ table.port }}, bus.{{ table.port }});
+{%- endfor %}
+{%- if c.layout.register_words() > 0 %}
         get(shell.l_param, bus.param);
 {%- endif %}
         get(shell.l_i_we, bus.we);

@@ -42,7 +42,7 @@ pub struct Args {
     /// Where the points run: a backend that gives the bits; on `cuda-exact` their reference runs on the GPU too
     #[arg(long, value_name = "B", default_value = BACKENDS[0].name)]
     backend: String,
-    /// A parameter; vector elements as name[k]=value
+    /// A parameter; of a vector an element as name[k]=value, or all of them as name=1,2,3 or name=@FILE
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<String>,
     /// Draw error against cost

@@ -37,7 +37,7 @@ pub struct Args {
     /// Where to write the outputs as CSV [default: standard output, unless --json goes there]
     #[arg(short, value_name = "OUT.csv")]
     output: Option<PathBuf>,
-    /// A parameter; vector elements as name[k]=value
+    /// A parameter; of a vector an element as name[k]=value, or all of them as name=1,2,3 or name=@FILE
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<String>,
     /// Read and write every value as the unsigned integer of its bit pattern

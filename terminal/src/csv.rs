@@ -261,28 +261,66 @@ pub fn held_columns(graph: &Graph, class: PinClass, backend: &dyn Backend) -> Ve
     columns(graph, class).into_iter().map(|c| Column { held: backend.held(c.format), ..c }).collect()
 }
 
-/// The patterns of the parameters, each of which must be given once.
+/// The patterns of the parameters, each of which must be given once: an element by its name, or all elements of a vector, of a
+/// matrix or of a row by a list of values, or by a file of them behind `@`.
 pub fn parameters(columns: &[Column], given: &[String], raw: bool) -> Result<Vec<u64>, Failure> {
-    let names = || columns.iter().map(|c| format!("{} ({})", c.name, c.format)).collect::<Vec<_>>().join(", ");
     let mut values: Vec<Option<u64>> = vec![None; columns.len()];
     for text in given {
         let (name, value) = text
             .split_once('=')
             .ok_or_else(|| Failure::Usage(format!("--param takes NAME=VALUE, not `{}`", shown(text))))?;
-        let k = columns.iter().position(|c| c.name == name.trim()).ok_or_else(|| {
-            let known = if columns.is_empty() { "it has none".into() } else { format!("it has {}", names()) };
+        let (name, value) = (name.trim(), value.trim());
+        let wrong = |e: String| Failure::Input(format!("--param {name}: {e}"));
+        let mut set = |k: usize, text: &str| {
+            let bits = field(&columns[k], text, raw).map_err(wrong)?;
+            match values[k].replace(bits) {
+                Some(_) => Err(Failure::Usage(format!("--param {} is given twice", columns[k].name))),
+                None => Ok(()),
+            }
+        };
+        if let Some(k) = columns.iter().position(|c| c.name == name) {
+            set(k, value)?;
+            continue;
+        }
+        let first = columns.iter().position(|c| is_element(&c.name, name)).ok_or_else(|| {
+            let known = if columns.is_empty() { "it has none".into() } else { format!("it has {}", names(columns)) };
             Failure::Input(format!("the kernel has no parameter `{}`; {known}", shown(name)))
         })?;
-        let bits = field(&columns[k], value.trim(), raw).map_err(|e| Failure::Input(format!("--param {name}: {e}")))?;
-        if values[k].replace(bits).is_some() {
-            return Err(Failure::Usage(format!("--param {name} is given twice")));
+        let count = columns[first..].iter().take_while(|c| is_element(&c.name, name)).count();
+        let listed = match value.strip_prefix('@') {
+            Some(path) => Text::read(Path::new(path))?.text,
+            None => value.to_string(),
+        };
+        let lines = listed.lines().map(|line| line.split('#').next().unwrap_or_default());
+        let words = lines.flat_map(|line| line.split(|c: char| c == ',' || c == ';' || c.is_whitespace()));
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        if words.len() != count {
+            let ends = format!("`{}` to `{}`", columns[first].name, columns[first + count - 1].name);
+            let given = if words.len() == 1 { "1 value is".to_string() } else { format!("{} values are", words.len()) };
+            return Err(wrong(format!("{given} given for the {count} elements {ends}")));
         }
+        words.iter().enumerate().try_for_each(|(k, word)| set(first + k, word))?;
     }
-    match values.iter().position(Option::is_none) {
-        Some(k) => Err(Failure::Input(format!(
-            "the parameter `{0}` has no value; add --param {0}=VALUE ({1})",
-            columns[k].name, columns[k].format
-        ))),
-        None => Ok(values.into_iter().flatten().collect()),
-    }
+    let Some(k) = values.iter().position(Option::is_none) else { return Ok(values.into_iter().flatten().collect()) };
+    let (name, format) = (&columns[k].name, columns[k].format);
+    let all = match name.split_once('[') {
+        Some((vector, _)) => format!(", or all elements of `{vector}` with --param {vector}=@FILE"),
+        None => String::new(),
+    };
+    Err(Failure::Input(format!("the parameter `{name}` has no value; add --param {name}=VALUE ({format}){all}")))
+}
+
+/// Whether a column is an element of the vector, matrix or row of that name.
+fn is_element(column: &str, of: &str) -> bool {
+    column.strip_prefix(of).is_some_and(|rest| rest.starts_with('['))
+}
+
+/// The names of parameters with their formats; of a long vector the first and the last.
+fn names(columns: &[Column]) -> String {
+    let vector = |c: &Column| c.name.split('[').next().unwrap_or_default().to_string();
+    let of = |group: &[Column]| match group {
+        [first, .., last] if group.len() > 4 => vec![format!("{} to {} ({})", first.name, last.name, first.format)],
+        _ => group.iter().map(|c| format!("{} ({})", c.name, c.format)).collect(),
+    };
+    columns.chunk_by(|a, b| vector(a) == vector(b)).flat_map(of).collect::<Vec<_>>().join(", ")
 }

@@ -38,6 +38,25 @@ pub enum Node {
     Constant(u64),
     /// An operator on earlier values.
     Op(Use, Vec<usize>),
+    /// The entry of a table at indices that are earlier values.
+    Entry(Entries, Vec<usize>),
+}
+
+/// A table: the numbers that its indices are below, and its entries by rows.
+#[derive(Clone, Debug)]
+pub struct Entries {
+    pub limits: Vec<u32>,
+    pub indices: Vec<Format>,
+    pub format: Format,
+    pub words: Words,
+}
+
+/// Where entries are.
+#[derive(Clone, Debug)]
+pub enum Words {
+    Here(Vec<u64>),
+    /// Among what comes in, from that place on.
+    Inputs(usize),
 }
 
 /// An element of an output.
@@ -114,6 +133,7 @@ impl Pair<'_> {
                 Node::Input(place, format) => Ok(value::canonical(*format, self.inputs[*place])),
                 Node::Constant(bits) => Ok(*bits),
                 Node::Op(of, args) => self.operator(k, of, args)?,
+                Node::Entry(table, args) => self.entry(table, args),
             };
             match made {
                 Ok(bits) => self.values[k] = Some(bits),
@@ -121,6 +141,22 @@ impl Pair<'_> {
             }
         }
         Ok(self.values[node].expect("it was just made"))
+    }
+
+    /// The entry of a table (L16), or an index that has no value yet.
+    fn entry(&mut self, table: &Entries, args: &[usize]) -> Result<u64, usize> {
+        if let Some(missing) = args.iter().find(|a| self.values[**a].is_none()) {
+            return Err(*missing);
+        }
+        let patterns: Vec<u64> = args.iter().map(|a| self.values[*a].expect("none is missing")).collect();
+        let Some(at) = rules::place(&table.limits, &table.indices, &patterns) else {
+            self.flags |= Flags::INVALID;
+            return Ok(0);
+        };
+        Ok(match &table.words {
+            Words::Here(words) => words[at],
+            Words::Inputs(first) => value::canonical(table.format, self.inputs[first + at]),
+        })
     }
 
     /// The value of an operator, or a node that it demands and that has none yet.

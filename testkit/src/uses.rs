@@ -9,6 +9,7 @@ use crate::Random;
 use hdl::number::exact::parse_decimal;
 use hdl::number::real::{Expr, Node};
 use hdl::op::table::func::Function;
+use hdl::op::table::lookup::Lookup;
 use hdl::op::{Attrs, Inst, Operator};
 use hdl::{Bounds, Format, Rounding};
 use std::collections::HashSet;
@@ -110,7 +111,7 @@ fn argument_lists(f: Format) -> Vec<Vec<Format>> {
     lists
 }
 
-/// Attributes to try on a format: none, numbers, formats to cast to, functions.
+/// Attributes to try on a format: none, numbers, formats to cast to, functions, tables.
 fn attributes(f: Format, all: &[Format]) -> Vec<Attrs> {
     let width = f.width() as i32;
     let mut list = vec![Attrs::default()];
@@ -119,7 +120,28 @@ fn attributes(f: Format, all: &[Format]) -> Vec<Attrs> {
     }
     list.extend(all.iter().map(|to| Attrs { to: Some(*to), ..Attrs::default() }));
     list.extend(functions().map(|function| Attrs { function: Some(function), ..Attrs::default() }));
+    list.extend(tables().map(|table| Attrs { lookup: Some(Arc::new(table)), ..Attrs::default() }));
     list
+}
+
+/// Vectors and matrices whose lengths are powers of two and others, one of a single entry.
+fn tables() -> [Lookup; 6] {
+    let shapes = [("int8", 5, None), ("ufixed33.33", 8, None), ("uint1", 1, None), ("int31", 300, None)];
+    let matrices = [("float12.6", 3, Some(4)), ("log9.4", 4, Some(3))];
+    let [a, b, c, d] = shapes;
+    let [e, f] = matrices;
+    [a, b, c, d, e, f].map(|(format, rows, columns)| {
+        let format: Format = format.parse().expect("a format");
+        let mut random = Random::new(rows as u64);
+        let least = if format.is_log() { 1 << (format.width() - 2) } else { 1 << format.mant() };
+        let numbers = [0, format.max_bits(), format.min_bits(), least];
+        let word = |k: u32| match format.is_sign_magnitude() {
+            true => numbers[k as usize % numbers.len()],
+            false => random.bits() & format.mask(),
+        };
+        let words = (0..rows * columns.unwrap_or(1)).map(word).collect();
+        Lookup { format, rows, columns, words, reals: Vec::new(), loaded: None }
+    })
 }
 
 /// 1/x, and x - x^3, which has a zero, both signs and a turn.
@@ -200,6 +222,9 @@ pub fn describe(op: &dyn Operator, inst: &Inst) -> String {
     }
     if round == Rounding::Truncate {
         text += ", toward zero";
+    }
+    if let Some(table) = &inst.attrs.lookup {
+        text += &format!(", {}", table.text());
     }
     if let Some(function) = function {
         text += &format!(", {}", function.text);

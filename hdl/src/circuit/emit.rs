@@ -5,6 +5,7 @@ use super::place::{Placed, reads};
 use super::split::{Owned, split};
 use super::{Circuit, Kind, PORTS, Pipelined, Sig};
 use crate::rtl::delay;
+use crate::rtl::loaded;
 use crate::rtl::names::Names;
 use crate::rtl::netlist::{Dir, Item, Module, ROM};
 use crate::rtl::{Name, Value, cat, net};
@@ -57,6 +58,8 @@ struct Emitter<'a> {
     stays: Vec<Stay>,
     instances: Vec<Owned>,
     stored: BTreeMap<(usize, usize), Stored>,
+    /// The modules of memories that are loaded.
+    loaded: Vec<Module>,
     /// Bits that nothing reads, by owner.
     unread: BTreeMap<u32, Vec<Value>>,
 }
@@ -74,6 +77,7 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> (Pipelined
         stays: Vec::new(),
         instances: Vec::new(),
         stored: BTreeMap::new(),
+        loaded: Vec::new(),
         unread: BTreeMap::new(),
     };
     e.ports();
@@ -91,6 +95,8 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> (Pipelined
     e.items.extend(instances);
     let mut parts = split(&mut e.module, e.items, &e.parts, &e.names);
     parts.extend(memories);
+    // What stands inside another module comes before it.
+    parts.splice(0..0, std::mem::take(&mut e.loaded));
     let mut stored = vec![0; circuit.signals.len()];
     for stay in &e.stays {
         stored[stay.signal] += stay.width as u64 * stay.pieces.iter().sum::<u32>() as u64;
@@ -104,6 +110,12 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> (Pipelined
         rom_bits: kinds()
             .filter_map(|s| match &s.kind {
                 Kind::Rom { addr, .. } => Some((s.width as u64) << circuit.width(*addr)),
+                _ => None,
+            })
+            .sum(),
+        ram_bits: kinds()
+            .filter_map(|s| match &s.kind {
+                Kind::Ram { depth, .. } => Some(s.width as u64 * *depth as u64),
                 _ => None,
             })
             .sum(),
@@ -334,6 +346,20 @@ impl Emitter<'_> {
                 data.resize(1 << address.width(), 0);
                 let item = Item::Rom { name: copy.name, width: signal.width, addr: address, data };
                 self.items.push(Owned { owner, item });
+            }
+            Kind::Ram { depth, addr, write } => {
+                let module = loaded::module(signal.width, *depth);
+                let (write, addr) = (whole(*write), whole(*addr));
+                let instance = self.names.unique(&format!("{}_memory", copy.name));
+                let q = net(&copy.name, signal.width);
+                let ports = [("clk", net("clk", 1)), ("write", write), ("addr", addr), ("q", q)];
+                let connections = ports.map(|(port, value)| (port.into(), value)).into();
+                self.items.push(Owned { owner, item: Item::Net { name: copy.name, width: signal.width } });
+                let item = Item::Instance { module: (&module.name).into(), name: instance, connections };
+                self.items.push(Owned { owner, item });
+                if !self.loaded.iter().any(|m| m.name == module.name) {
+                    self.loaded.push(module);
+                }
             }
             Kind::Mul { a, b, signed } => {
                 let product = whole(*a).product(&whole(*b), *signed);

@@ -36,6 +36,8 @@ impl Evaluator {
                 Kind::Input { .. } => {}
                 Kind::Expr { expr, .. } => b.define(s, expr),
                 Kind::Rom { data, addr } => b.look(s, signal.width, &circuit.x(*addr), data),
+                // Nothing has been written to it.
+                Kind::Ram { addr, .. } => b.look(s, signal.width, &circuit.x(*addr), &[]),
                 Kind::Mul { a, b: y, signed } => b.define(s, &circuit.x(*a).product(&circuit.x(*y), *signed)),
             }
         }

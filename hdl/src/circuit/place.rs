@@ -91,7 +91,7 @@ fn register_bits(circuit: &Circuit, placed: &Placed, reads: &[Read]) -> Vec<u64>
     reads.iter().for_each(|(s, _, high, low)| read[s.index()][*low as usize..=*high as usize].fill(true));
     for (k, signal) in circuit.signals.iter().enumerate().filter(|(k, _)| placed.live[*k]) {
         bits[k] += match signal.kind {
-            Kind::Rom { .. } => signal.width as u64,
+            Kind::Rom { .. } | Kind::Ram { .. } => signal.width as u64,
             _ if signal.kind.held() => read[k].iter().filter(|r| **r).count() as u64,
             _ => 0,
         };
@@ -178,7 +178,9 @@ fn place_one(circuit: &Circuit, ready: &[Ready], k: usize, release: u32) -> (Rea
             (r, r.time)
         }
         // The address is registered inside the memory; its data leaves t.rom after the edge.
-        Kind::Rom { .. } => (Ready { stage: stage + 1, time: t.rom, reads: stage, fixed }, time.max(t.rom)),
+        Kind::Rom { .. } | Kind::Ram { .. } => {
+            (Ready { stage: stage + 1, time: t.rom, reads: stage, fixed }, time.max(t.rom))
+        }
         // A multiplier block is registered at its output.
         Kind::Mul { .. } => held(after(t.mul)),
     }

@@ -42,7 +42,7 @@ pub(super) fn retime(circuit: &Circuit, early: &Placed, reads: &[Read], steps: u
 /// Stages from reading to the result.
 fn lag(circuit: &Circuit, k: usize) -> i64 {
     let kind = &circuit.signals[k].kind;
-    (kind.held() || matches!(kind, Kind::Rom { .. })) as i64
+    (kind.held() || kind.is_memory()) as i64
 }
 
 /// Demands that arguments come first, and that no way through logic within a stage takes too long.
@@ -54,7 +54,7 @@ fn order(circuit: &Circuit, early: &Placed, variable: &[usize], p: &mut Problem)
     // register takes over.
     let own = |k: usize| match &circuit.signals[k].kind {
         Kind::Expr { cost, held: false, .. } => cost.delay(t),
-        Kind::Rom { .. } => t.rom,
+        kind if kind.is_memory() => t.rom,
         _ => 0.0,
     };
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); n];
@@ -112,7 +112,7 @@ fn reach(circuit: &Circuit, users: &[Vec<usize>], k: usize, start: f64, budget: 
         let (delay, ends) = match &circuit.signals[v].kind {
             Kind::Expr { cost, held, .. } => (cost.delay(t), *held),
             Kind::Mul { .. } => (t.mul, true),
-            Kind::Rom { .. } => (0.0, true),
+            Kind::Rom { .. } | Kind::Ram { .. } => (0.0, true),
             Kind::Input { .. } => unreachable!("an input reads nothing"),
         };
         // As in `place`: a piece that takes no time never needs a stage of its own.
@@ -140,7 +140,7 @@ fn cost(circuit: &Circuit, early: &Placed, reads: &[Read], variable: &[usize], p
     // A memory is as wide as it is, whatever is read of it.
     let mut constant = 0;
     for (_, signal) in circuit.signals.iter().enumerate().filter(|(k, _)| variable[*k] != 0) {
-        constant += if matches!(signal.kind, Kind::Rom { .. }) { signal.width as i64 } else { 0 };
+        constant += if signal.kind.is_memory() { signal.width as i64 } else { 0 };
     }
     for (k, signal) in circuit.signals.iter().enumerate() {
         let Some(readers) = readers.get(&k).filter(|_| early.live[k]) else { continue };

@@ -1,7 +1,7 @@
 //! The Verilog of an engine: lanes, shell and top around a pipeline.
 
 use super::shape::Shape;
-use super::{Config, lane, shell};
+use super::{Config, Layout, lane, shell};
 use crate::rtl::netlist::{Dir, Module, Netlist};
 use crate::rtl::{Name, Value, cat};
 
@@ -27,6 +27,10 @@ pub struct Design {
 /// and `flags`. The configuration has passed [`Config::verify`].
 pub fn design(config: &Config, pipeline: &Netlist) -> Design {
     debug_assert_eq!(config.verify(), Ok(()));
+    // Which sums stand in memory is the pipeline's to say.
+    let top_module = pipeline.module(&pipeline.top);
+    let bins = top_module.map_or(Vec::new(), |m| m.bins.clone());
+    let config = &Config { layout: Layout { bins, ..config.layout.clone() }, ..config.clone() };
     let shape = Shape::new(config);
     let mut lane_modules = lane::modules(config, pipeline);
     let lane = lane_modules.pop().expect("the lane comes last");
@@ -84,9 +88,12 @@ fn lane_instance(top: &mut Module, shape: &Shape, k: u32) {
         ("i_rec", part("l_i_rec", 32 * shape.i.words, group)),
         ("j_rec", part("l_j_rec", 32 * shape.j.words, group)),
     ];
-    if shape.has_params {
+    if shape.has_registers {
         connections.push(("param", all("l_param")));
     }
+    let tables: Vec<(&str, Value)> =
+        shape.tables.iter().map(|t| (t.port.as_str(), all(&format!("l_{}", t.port)))).collect();
+    connections.extend(tables);
     for (port, net) in [("c_valid", "l_valid"), ("c_first", "l_first"), ("c_last", "l_last"), ("c_bank", "l_bank")] {
         connections.push((port, part(net, 1, group)));
     }

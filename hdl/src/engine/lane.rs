@@ -4,6 +4,7 @@
 //! whether a pair counts. Sums are kept from a group's last pair to the next group's, of which no two come in neighbouring
 //! clocks.
 
+mod bins;
 mod enter;
 mod folded;
 mod select;
@@ -12,6 +13,7 @@ mod sliced;
 pub(super) use sliced::{at_bits, words_of_adders};
 
 use super::Config;
+use super::shape::bits_for;
 use crate::hash::{FastMap, FastSet};
 use crate::number::reduce::Record;
 use crate::rtl::delay;
@@ -42,16 +44,25 @@ pub(super) fn modules(config: &Config, pipeline: &Netlist) -> Vec<Module> {
         let stored = delay::module(3, config.pipeline_latency - 2, delay::Read::Registered);
         modules.push(Module { name: format!("{}_{}", config.layout.kernel, stored.name), ..stored });
     }
+    modules.extend(bins::modules(config));
     modules.push(module(config, pipeline));
     modules
+}
+
+/// Whether an output of the record is a sum in memory.
+fn sums_in_memory(config: &Config, output: u32) -> bool {
+    config.layout.in_memory(output)
 }
 
 fn module(config: &Config, pipeline: &Netlist) -> Module {
     let layout = &config.layout;
     let delay = config.pipeline_latency;
-    let split = layout.outputs.iter().any(|o| is_split(o.1, o.2));
+    let in_memory = !layout.bins.is_empty();
+    let registers: Vec<(usize, &(String, Format, Reduce))> =
+        layout.outputs.iter().enumerate().filter(|(k, _)| !layout.in_memory(*k as u32)).collect();
+    let split = registers.iter().any(|(_, o)| is_split(o.1, o.2));
     let mut lane = Module { name: format!("{}_lane", layout.kernel), ..Module::default() };
-    lane.latency = delay + 1 + split as u32 + config.spread() as u32;
+    lane.latency = delay + if in_memory { bins::BEHIND } else { 1 + split as u32 } + config.spread() as u32;
     lane.doc = vec![
         format!("A lane of {}: i registers, pipeline, accumulators.", layout.kernel),
         format!("`r_done` follows `c_last` by {} cycles.", lane.latency),
@@ -60,24 +71,32 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
     enter(&mut lane, config, pipeline);
     let beside = sideband(&mut lane, &layout.kernel, delay, split);
     pins(&mut lane, config, pipeline);
-    let raised = sticky_flags(&mut lane, &beside, split);
+    let raised = sticky_flags(&mut lane, &beside, split && !in_memory);
     let mut totals = Vec::new();
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
     let terms = terms(inner);
     let selected = selections(&mut lane, layout, &beside);
-    for (k, (port, format, reduce)) in layout.outputs.iter().enumerate() {
+    for (k, (port, format, reduce)) in &registers {
         let output = Output { port, format: *format };
         let total = match (reduce, terms.get(port.as_str())) {
-            (Reduce::Ranked(_), _) => selected[&k].clone(),
+            (Reduce::Ranked(_), _) => selected[k].clone(),
             (Reduce::Sum, Some(term)) => sum_of_terms(&mut lane, &output, term.shape, &beside),
             (Reduce::Sum, None) => sum(&mut lane, &output, &beside),
             _ => extreme(&mut lane, &output, *reduce, &beside),
         };
-        let late = split && *reduce != Reduce::Sum;
+        let late = split && *reduce != Reduce::Sum && !in_memory;
         let total = if late { lane.reg(format!("late_{port}"), total) } else { total };
         totals.push((total, *format, *reduce));
     }
-    results(&mut lane, &totals, &raised, &beside.done);
+    if in_memory {
+        let named = registers.iter().zip(&totals);
+        let named: Vec<(String, Value, Format, bool)> =
+            named.map(|((_, o), t)| (o.0.clone(), t.0.clone(), o.1, o.2 != Reduce::Sum)).collect();
+        let wraps = totals.iter().filter(|t| t.2 == Reduce::Sum).map(|t| wrap_of(&t.0, t.1)).collect();
+        bins::finish(&mut lane, config, &beside, bins::Others { totals: &named, wraps, raised: &raised });
+    } else {
+        results(&mut lane, &totals, &raised, &beside.done);
+    }
     lane
 }
 
@@ -85,6 +104,13 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
 fn selections(lane: &mut Module, layout: &super::Layout, beside: &Beside) -> FastMap<usize, Value> {
     let record = Record::new(layout.outputs.iter().map(|o| (o.1, o.2)));
     record.selections().iter().flat_map(|selection| select::select(lane, layout, selection, beside)).collect()
+}
+
+/// Whether a total with its guard bits has left its format.
+fn wrap_of(total: &Value, format: Format) -> Value {
+    let value = total.low(format.width());
+    let sign = if format.is_signed() { value.msb() } else { Value::flag(false) };
+    total.top(GUARD).compare(Test::Ne, false, &sign.repeat(GUARD))
 }
 
 /// The outputs of a pipeline that leave it as terms, by their names.
@@ -122,8 +148,11 @@ fn ports(lane: &mut Module, config: &Config) {
     lane.port(Dir::In, "i_bank", 1);
     lane.port(Dir::In, "i_rec", 32 * layout.i_words());
     lane.port(Dir::In, "j_rec", 32 * layout.j_words());
-    if layout.param_words() > 0 {
-        lane.port(Dir::In, "param", 32 * layout.param_words());
+    if layout.register_words() > 0 {
+        lane.port(Dir::In, "param", 32 * layout.register_words());
+    }
+    for table in &layout.tables {
+        lane.port(Dir::In, &table.port, table.port_bits());
     }
     for name in ["c_valid", "c_first", "c_last", "c_bank", "c_active"] {
         lane.port(Dir::In, name, 1);
@@ -131,7 +160,11 @@ fn ports(lane: &mut Module, config: &Config) {
     if config.ii > 1 {
         lane.port(Dir::In, "c_start", 1);
     }
-    match at_bits(config) {
+    let by_word = match config.layout.bins.is_empty() {
+        true => at_bits(config),
+        false => Some(bits_for(config.layout.result_words() - 1)),
+    };
+    match by_word {
         Some(bits) => {
             lane.port(Dir::In, "r_at", bits);
             lane.port(Dir::Out, "r_data", 32);
@@ -235,6 +268,12 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
             at += 32 * words;
         }
     }
+    for table in &layout.tables {
+        match known(&table.port) {
+            true => connections.push(((&table.port).into(), entered(lane, &table.port))),
+            false => idle.push(lane.signal(&table.port)),
+        }
+    }
     let without: &[&str] = match layout.i.iter().any(|(port, _)| known(port)) {
         false => &["i_we", "i_bank", "c_bank"],
         true if config.i_banks == 1 => &["i_bank", "c_bank"],
@@ -254,7 +293,7 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     }
     let shared = |port: &str| inner.fold.as_ref().is_some_and(|f| f.sum_of(port).is_some());
     let terms = terms(inner);
-    for (port, format, _) in layout.outputs.iter().filter(|o| !shared(&o.0)) {
+    for (port, format, _) in layout.pipeline_outputs().iter().filter(|o| !shared(&o.0)) {
         match terms.get(port.as_str()) {
             None => connections.push((port.into(), lane.net(format!("value_{port}"), format.width()))),
             Some(TermPorts { shape, ports, .. }) => {
@@ -414,8 +453,7 @@ fn results(lane: &mut Module, totals: &[(Value, Format, Reduce)], raised: &Value
     for (total, format, reduce) in totals {
         let value = total.low(format.width());
         if *reduce == Reduce::Sum {
-            let sign = if format.is_signed() { value.msb() } else { Value::flag(false) };
-            wraps.push(total.top(GUARD).compare(Test::Ne, false, &sign.repeat(GUARD)));
+            wraps.push(wrap_of(total, *format));
         }
         values.push((value, *format));
     }
@@ -446,12 +484,13 @@ pub(super) fn plain(layout: &super::Layout, pipeline: &Netlist) -> Netlist {
     m.ports = inner.ports.iter().filter(|p| p.dir == Dir::In).cloned().collect();
     let mut connections: Vec<(Name, Value)> = m.ports.iter().map(|p| (p.name.clone(), m.signal(&p.name))).collect();
     let mut names = Names::default();
-    let taken = m.ports.iter().map(|p| &*p.name).chain(layout.outputs.iter().map(|o| o.0.as_str()));
+    let outputs = super::Layout { bins: inner.bins.clone(), ..layout.clone() }.pipeline_outputs();
+    let taken = m.ports.iter().map(|p| &*p.name).chain(outputs.iter().map(|o| o.0.as_str()));
     taken.for_each(|name| names.reserve(name));
     names.reserve("flags");
     names.reserve("pipeline");
     let mut values = Vec::new();
-    for (port, format, _) in &layout.outputs {
+    for (port, format, _) in &outputs {
         m.port(Dir::Out, port, format.width());
         let Some(TermPorts { shape, ports, .. }) = inner.term(port) else {
             connections.push((port.into(), m.signal(port)));

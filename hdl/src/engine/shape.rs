@@ -1,6 +1,6 @@
 //! The numbers that an engine's Verilog is made of, derived from its configuration.
 
-use super::{Config, lane};
+use super::{Config, Table, lane};
 use crate::Format;
 use crate::rtl::{Value, cat, net};
 
@@ -98,7 +98,11 @@ pub(super) struct Shape {
     pub two_banks: bool,
     pub i: Elements,
     pub j: Elements,
+    /// The parameters that are registers, and whether there are any.
     pub params: Elements,
+    pub has_registers: bool,
+    /// The parameters that are tables.
+    pub tables: Vec<Table>,
     pub has_params: bool,
     pub result_words: u32,
     /// Words of the register that records gather in.
@@ -122,6 +126,11 @@ pub(super) struct Shape {
     /// Where lanes give their results word by word: bits that say which, and the words of each of a lane's memories.
     pub at_bits: Option<u32>,
     pub words_of_adders: Vec<u32>,
+}
+
+/// The words of a record that lanes with sums in memory give one by one.
+fn words_one_by_one(config: &Config) -> Option<u32> {
+    (!config.layout.bins.is_empty()).then(|| config.layout.result_words())
 }
 
 /// The register that records gather in, of so many words.
@@ -161,15 +170,15 @@ impl Shape {
         let beat_bits = beat_words.ilog2();
         let i = Elements::new(layout.i.iter().map(|e| e.1), layout.i_words());
         let j = Elements::new(layout.j.iter().map(|e| e.1), layout.j_words());
-        let params = Elements::new(layout.params.iter().map(|e| e.1), layout.param_words());
-        let has_params = params.words > 0;
+        let params = Elements::new(layout.params.iter().map(|e| e.1), layout.register_words());
+        let has_registers = params.words > 0;
         // Three words hold what RUN says before its segments, and a step fills a beat.
         let record_words = i.words.max(j.words).max(params.words).max(3).max(beat_words);
         let mut used = vec![false; 32 * record_words as usize];
         used[..96].fill(true);
         i.mark(&mut used);
         j.mark(&mut used);
-        if has_params {
+        if has_registers {
             params.mark(&mut used);
         }
         let head_words = config.result_head_words();
@@ -193,7 +202,9 @@ impl Shape {
             i,
             j,
             params,
-            has_params,
+            has_registers,
+            tables: layout.tables.clone(),
+            has_params: layout.param_words() > 0,
             result_words,
             record_words,
             padding: unused(&record(record_words), &used),
@@ -207,8 +218,9 @@ impl Shape {
             beats_bits: bits_for(beats),
             queue_depth,
             room_bits: bits_for(queue_depth),
-            at_bits: lane::at_bits(config),
-            words_of_adders: lane::words_of_adders(config),
+            at_bits: words_one_by_one(config).map(|words| bits_for(words - 1)).or_else(|| lane::at_bits(config)),
+            words_of_adders: words_one_by_one(config)
+                .map_or_else(|| lane::words_of_adders(config), |words| vec![words]),
         }
     }
 }

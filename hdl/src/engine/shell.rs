@@ -90,7 +90,7 @@ pub(super) fn lane_bus(s: &Shape) -> Vec<(Dir, String, u32)> {
         (Out, "l_i_rec", s.groups * 32 * s.i.words),
         (Out, "l_j_rec", s.groups * 32 * s.j.words),
     ];
-    if s.has_params {
+    if s.has_registers {
         bus.push((Out, "l_param", 32 * s.params.words));
     }
     if s.ii > 1 {
@@ -107,7 +107,8 @@ pub(super) fn lane_bus(s: &Shape) -> Vec<(Dir, String, u32)> {
         (In, "l_r_flags", 5 * s.all_lanes()),
         (In, "l_r_done", s.groups),
     ]);
-    bus.into_iter().map(|(dir, name, width)| (dir, name.to_string(), width)).collect()
+    let tables = s.tables.iter().map(|table| (Out, format!("l_{}", table.port), table.port_bits()));
+    bus.into_iter().map(|(dir, name, width)| (dir, name.to_string(), width)).chain(tables).collect()
 }
 
 /// The shell: its blocks and the wires between them, which have the names of the ports they join.
@@ -150,9 +151,13 @@ fn shell(s: &Shape, lane_latency: u32) -> Module {
         shell.assign("l_i_bank", shell.signal("group_bank"));
         shell.assign("l_i_rec", s.i.unpack(&shell.signal("i_word")));
     }
-    if s.has_params {
+    if s.has_registers {
         shell.assign("l_param", s.params.unpack(&shell.signal("param")));
-    } else {
+    }
+    for table in &s.tables {
+        shell.assign(format!("l_{}", table.port), shell.signal(&table.port));
+    }
+    if !s.has_params {
         shell.wire("unused", cat([Value::flag(false), shell.signal("drained")]).all());
     }
     shell

@@ -44,7 +44,7 @@ impl Layout {
     /// Sums in slices, where all outputs are sums and pairs come rarely enough.
     pub fn slices(&self, ii: u32) -> Option<Slices> {
         let count = self.outputs.len() as u32;
-        if count == 0 || self.outputs.iter().any(|o| o.2 != Reduce::Sum) {
+        if count == 0 || !self.bins.is_empty() || self.outputs.iter().any(|o| o.2 != Reduce::Sum) {
             return None;
         }
         let signed = self.outputs.iter().any(|o| o.1.is_signed());

@@ -1,9 +1,11 @@
-//! Functions that are computed by tables of piecewise polynomials.
+//! Functions that are computed by tables of piecewise polynomials, and tables of entries.
 
 pub mod exp;
 pub mod func;
 pub mod ln;
+pub mod lookup;
 mod once;
+pub mod place;
 pub mod poly;
 pub mod pow;
 pub mod sin_cos;
@@ -23,4 +25,6 @@ super::operators! {
     SIN: sin_cos::Sin,
     COS: sin_cos::Cos,
     POW: pow::Pow,
+    LOOKUP: lookup::At,
+    PLACE: place::Place,
 }

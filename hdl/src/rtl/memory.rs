@@ -58,7 +58,7 @@ impl Ram {
 }
 
 /// Bits of each word that one block memory of 18 Kibit holds, the commonest size, when it has `depth` words.
-fn block_width(depth: u32) -> u32 {
+pub(crate) fn block_width(depth: u32) -> u32 {
     match depth {
         0..=512 => 36,
         513..=1024 => 18,

@@ -12,6 +12,7 @@ mod build;
 mod verify;
 
 use crate::hash::FastMap;
+use crate::rtl::bins::Bins;
 use crate::rtl::fold::Fold;
 use crate::rtl::memory::rom_attributes;
 use crate::rtl::names::Name;
@@ -78,6 +79,8 @@ pub struct Module {
     pub terms: Vec<TermPorts>,
     /// How its outputs leave it where it takes a pair every several clocks.
     pub fold: Option<Fold>,
+    /// Of a pipeline the outputs that are sums in memory.
+    pub bins: Vec<Bins>,
 }
 
 /// Modules by name, in order of first use, and the name of the top one. Netlists around one another share their modules.

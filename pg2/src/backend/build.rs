@@ -3,7 +3,8 @@
 use crate::backend::folded::lower_folded;
 use crate::backend::lower::{Memories, lower_with};
 use crate::diag::Diagnostic;
-use crate::graph::Graph;
+use crate::graph::{Graph, bins};
+use crate::middle::bins::gathered;
 use crate::middle::budget::budget;
 use crate::middle::fold::{Folded, fold};
 use crate::middle::gather::gather;
@@ -14,6 +15,7 @@ use crate::middle::simplify::simplify;
 use crate::syntax::sources::Text;
 use hdl::circuit::target::Clock;
 use hdl::rtl::netlist::Netlist;
+use std::sync::Arc;
 
 /// A kernel in every form that the compiler gives it.
 pub struct Built {
@@ -70,7 +72,7 @@ pub fn compile_to_netlist(name: &str, text: &str, clock: Clock) -> Result<Built,
 /// [`Schedule`] of the operators, the [gathering](crate::middle::gather::Gather) of the flags, and the netlist of both. Each form has `verify` and a text.
 pub fn build<'a>(graph: &Graph, clock: Clock, text: impl Into<Text<'a>>, warnings: Vec<Diagnostic>) -> Built {
     let text = text.into();
-    let graph = simplify(graph);
+    let graph = simplify(&gathered(graph));
     sound("graph", graph.verify());
     let budget = budget(&graph, clock);
     sound("budget", budget.verify(&graph));
@@ -82,6 +84,7 @@ pub fn build<'a>(graph: &Graph, clock: Clock, text: impl Into<Text<'a>>, warning
     sound("schedule", pipeline.schedule.verify(&graph));
     let Pipeline { mut netlist, schedule, merged, flag_bits, memory_bits, early_bits, bound_bits, worst } = pipeline;
     netlist.prefix(&graph.name);
+    sums_in_memory(&mut netlist, &graph);
     let folded = None;
     Built {
         graph,
@@ -110,7 +113,7 @@ pub fn build_folded<'a>(
     if ii == 1 {
         return build(graph, clock, text, warnings);
     }
-    let graph = simplify(graph);
+    let graph = simplify(&gathered(graph));
     sound("graph", graph.verify());
     let folded = fold(&graph, clock, ii);
     sound("modulo schedule", folded.check(&graph));
@@ -120,6 +123,7 @@ pub fn build_folded<'a>(
     let bits = schedule.register_bits() + flag_bits;
     let mut netlist = lower_folded(&graph, &folded, text.into());
     netlist.prefix(&graph.name);
+    sums_in_memory(&mut netlist, &graph);
     Built {
         netlist,
         merged: false,
@@ -133,6 +137,15 @@ pub fn build_folded<'a>(
         graph,
         warnings,
         folded: Some(folded),
+    }
+}
+
+/// Says of the pipeline which of its outputs stand for sums in memory.
+fn sums_in_memory(netlist: &mut Netlist, graph: &Graph) {
+    let bins = bins::layout(graph);
+    let top = netlist.top.clone();
+    if let Some(module) = netlist.modules.iter_mut().find(|m| !bins.is_empty() && m.name == top) {
+        Arc::make_mut(module).bins = bins;
     }
 }
 

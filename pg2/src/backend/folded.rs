@@ -38,7 +38,7 @@ pub fn lower_folded(graph: &Graph, folded: &Folded, text: Text) -> Netlist {
     w.sink();
     let mut netlist = Netlist { top: w.module.name.clone(), modules: Vec::new() };
     w.rings.into_iter().for_each(|ring| netlist.add(ring));
-    netlist.extend(folded.library.modules.iter().map(|m| m.module.clone()));
+    netlist.extend(folded.library.netlist());
     netlist.extend([w.module]);
     netlist
 }
@@ -110,15 +110,19 @@ impl<'a> Writer<'a> {
         for (name, format) in layout.i.iter().chain(&layout.j).chain(&layout.params) {
             self.module.port(Dir::In, name.clone(), format.width());
         }
+        for (name, bits) in self.graph.table_ports() {
+            self.module.port(Dir::In, name, bits);
+        }
         let slices = self.folded.slices;
+        let outputs = self.graph.output_ports();
         let mut fold = Fold { ii: self.folded.ii, sums: Vec::new(), sliced: slices.is_some() };
         for (k, (_, uses)) in self.folded.shared_sums(self.graph).into_iter().enumerate() {
-            let width = slices.map_or(layout.outputs[uses[0].0].1.width(), |s| s.width);
-            let uses = uses.into_iter().map(|(o, slot)| (layout.outputs[o].0.clone(), slot)).collect();
+            let width = slices.map_or(outputs[uses[0].0].1.width(), |s| s.width);
+            let uses = uses.into_iter().map(|(o, slot)| (outputs[o].0.clone(), slot)).collect();
             let port = self.module.port(Dir::Out, format!("sum_{k}"), width);
             fold.sums.push(SharedSum { port: port.to_string(), uses });
         }
-        for (name, format, _) in layout.outputs.iter().filter(|o| fold.sum_of(&o.0).is_none()) {
+        for (name, format, _) in outputs.iter().filter(|o| fold.sum_of(&o.0).is_none()) {
             self.module.port(Dir::Out, name.clone(), format.width());
         }
         self.module.port(Dir::Out, SLOTS, self.folded.ii);
@@ -226,6 +230,7 @@ impl<'a> Writer<'a> {
             ("clk", _) => self.module.signal("clk"),
             ("q", Dir::Out) => q.clone(),
             ("f", Dir::Out) => f.clone().expect("only operators with flags have the port"),
+            (port, Dir::In) if port.len() > 1 => self.module.signal(port),
             (port, _) => args[(port.as_bytes()[0] - b'a') as usize].clone(),
         };
         let connections: Vec<(Name, Value)> =
@@ -368,8 +373,7 @@ impl<'a> Writer<'a> {
     }
 
     fn outputs(&mut self) {
-        let layout = self.graph.layout();
-        for (o, (port, _, _)) in self.graph.outputs.iter().zip(layout.outputs) {
+        for (o, (port, _, _)) in self.graph.outputs.iter().zip(self.graph.output_ports()) {
             if self.module.ports.iter().any(|p| p.name == port) {
                 let value = self.read(o.value.0 as usize, self.folded.depth());
                 self.module.assign(port, value);
@@ -470,7 +474,7 @@ impl<'a> Writer<'a> {
             })
             .collect();
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
-            let idle = self.graph.elements_of(class).into_iter().filter(|e| !pins.contains(e));
+            let idle = self.graph.ports_of(class).into_iter().filter(|e| !pins.contains(e));
             unused.extend(idle.map(|e| net(self.graph.port(e.0, e.1), self.graph.pins[e.0].format.width())));
         }
         for (k, node) in self.graph.nodes.iter().enumerate() {

@@ -35,8 +35,7 @@ pub fn lower_with(graph: &Graph, schedule: &Schedule, library: &Library, flags: 
     writer.flags(flags);
     writer.outputs();
     writer.sink();
-    let operators = library.modules.iter().map(|m| m.module.clone());
-    Netlist::new(operators.chain(writer.delays.modules()).chain([writer.module]))
+    Netlist::new(library.netlist().into_iter().chain(writer.delays.modules()).chain([writer.module]))
 }
 
 struct Writer<'a> {
@@ -91,7 +90,10 @@ impl<'a> Writer<'a> {
         for (name, format) in layout.i.iter().chain(&layout.j).chain(&layout.params) {
             self.module.port(Dir::In, name.clone(), format.width());
         }
-        for (name, format, _) in &layout.outputs {
+        for (name, bits) in self.graph.table_ports() {
+            self.module.port(Dir::In, name, bits);
+        }
+        for (name, format, _) in &self.graph.output_ports() {
             self.module.port(Dir::Out, name.clone(), format.width());
         }
         self.module.port(Dir::Out, "flags", Flags::COUNT);
@@ -155,6 +157,7 @@ impl<'a> Writer<'a> {
                     ("clk", _) => self.delays.clk.clone(),
                     ("q", Dir::Out) => value.clone(),
                     ("f", Dir::Out) => flag.clone().expect("only operators with flags have the port"),
+                    (name, Dir::In) if name.len() > 1 => self.module.signal(name),
                     (name, _) => self.argument(id, args[(name.as_bytes()[0] - b'a') as usize]),
                 };
                 let ports = self.library.modules[hardware].module.ports.iter();
@@ -259,8 +262,7 @@ impl<'a> Writer<'a> {
     }
 
     fn outputs(&mut self) {
-        let layout = self.graph.layout();
-        for (o, (port, _, _)) in self.graph.outputs.iter().zip(layout.outputs) {
+        for (o, (port, _, _)) in self.graph.outputs.iter().zip(self.graph.output_ports()) {
             let mut value = &self.values[o.value.0 as usize];
             if !self.schedule.fixed[o.value.0 as usize] {
                 let wait = self.schedule.depth - self.schedule.ready(o.value);
@@ -292,7 +294,7 @@ impl<'a> Writer<'a> {
             unused.push(self.module.signal("clk"));
         }
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
-            let elements = self.graph.elements_of(class);
+            let elements = self.graph.ports_of(class);
             let idle = elements.iter().filter(|e| !used.contains(e));
             unused.extend(idle.map(|e| net(self.graph.port(e.0, e.1), self.graph.pins[e.0].format.width())));
         }

@@ -5,6 +5,7 @@ use super::value::{Typed, Value};
 use super::{Checker, Reduction, Slot};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
+use crate::graph::NodeId;
 use crate::syntax::ast::{Arm, Block, ExprId, Word};
 use hdl::Reduce;
 use hdl::op::{Attrs, compare};
@@ -276,7 +277,8 @@ impl<'a> Checker<'a> {
     ) -> Option<Reduction> {
         let first = filled.iter().flatten().next().copied()?;
         if let Some(other) = filled.iter().flatten().find(|r| r.reduce != first.reduce) {
-            let column = self.builder.graph.pins[pin].column(k as u32);
+            let own = &self.builder.graph.pins[pin];
+            let column = if k < own.elements() as usize { own.column(k as u32) } else { own.name.clone() };
             if [first.reduce, other.reduce].iter().any(|r| matches!(r, Reduce::Ranked(_))) {
                 self.unequal_selections(&column, [first.span, other.span]);
                 return None;
@@ -290,6 +292,9 @@ impl<'a> Checker<'a> {
         }
         let format = self.builder.graph.pins[pin].format;
         let none = || first.reduce.identity(format);
+        if first.at.is_some() {
+            return self.join_indexed(ends, filled, first);
+        }
         let mut value = match filled.last().copied().flatten() {
             Some(reduction) => reduction.value,
             None => self.builder.constant(none(), format, first.span),
@@ -308,5 +313,35 @@ impl<'a> Checker<'a> {
         let column = self.builder.graph.pins[pin].column(k as u32);
         self.builder.name(value, || column);
         Some(Reduction { value, ..first })
+    }
+
+    /// The same of a reduction by an index known at run time: a branch without one has no place, and its value is never asked for.
+    fn join_indexed(&mut self, ends: &[End<'a>], filled: &[Option<Reduction>], first: Reduction) -> Option<Reduction> {
+        let mut joined: Option<(NodeId, NodeId)> =
+            filled.last().copied().flatten().and_then(|r| Some((r.at?, r.value)));
+        let none = self.no_place(first.at?, first.span);
+        for (end, reduction) in ends.iter().zip(filled).rev().skip(1) {
+            let Some(condition) = &end.condition else { continue };
+            let own = reduction.and_then(|r| Some((r.at?, r.value)));
+            let mut choose = |a: NodeId, b: NodeId| {
+                if a == b {
+                    return Some(a);
+                }
+                let format = self.builder.graph.node(a).format;
+                let [a, b] = [a, b].map(|n| Typed::scalar(format, n));
+                match self.each(compare::MUX, &[condition, &a, &b], Attrs::default(), first.span) {
+                    Value::Typed(typed) => Some(typed.node(0)),
+                    _ => None,
+                }
+            };
+            joined = match (own, joined) {
+                (None, None) => None,
+                (Some((at, value)), None) => Some((choose(at, none)?, value)),
+                (None, Some((at, value))) => Some((choose(none, at)?, value)),
+                (Some(own), Some(other)) => Some((choose(own.0, other.0)?, choose(own.1, other.1)?)),
+            };
+        }
+        let (at, value) = joined?;
+        Some(Reduction { at: Some(at), value, ..first })
     }
 }

@@ -2,9 +2,10 @@
 //! then each number takes that format by itself (RULES L2).
 
 use super::Checker;
-use super::value::{Typed, Value};
+use super::value::{Dims, Typed, Value};
 use crate::check::literal::{FoldError, Literal, integer};
-use crate::diag::Span;
+use crate::diag::codes;
+use crate::diag::{Diagnostic, Span};
 use crate::graph::NodeId;
 use crate::syntax::ast::ExprId;
 use hdl::Format;
@@ -30,19 +31,33 @@ enum Step {
     Number(Rc<Literal>, Span),
     /// The last but one of the values so far where the uint1 node is 1, otherwise the last.
     Choose(NodeId, Span),
+    /// Of the values before the last, which are numbers of a table of this shape, the one at these indices; outside the last.
+    Pick(Dims, Rc<[NodeId]>, Span),
 }
 
 impl Choice {
-    /// The conditions.
+    /// The conditions and indices.
     pub fn conditions(&self) -> impl Iterator<Item = NodeId> {
-        self.0.iter().filter_map(|step| match step {
-            Step::Choose(condition, _) => Some(*condition),
-            Step::Number(..) => None,
+        self.0.iter().flat_map(|step| match step {
+            Step::Choose(condition, _) => vec![*condition],
+            Step::Pick(_, indices, _) => indices.to_vec(),
+            Step::Number(..) => Vec::new(),
         })
     }
 
     fn numbers(&self) -> usize {
-        self.0.len().div_ceil(2)
+        // A table has one number more than entries.
+        let count = |step: &Step| match step {
+            Step::Number(..) => 1,
+            Step::Pick(..) => -1,
+            Step::Choose(..) => 0,
+        };
+        self.0.iter().map(count).sum::<isize>() as usize
+    }
+
+    /// Whether it reads a table.
+    fn picks(&self) -> bool {
+        self.0.iter().any(|step| matches!(step, Step::Pick(..)))
     }
 }
 
@@ -70,6 +85,23 @@ impl<'a> Checker<'a> {
             Ok(()) => Value::Choice(Choice(a.0.iter().chain(&*b.0).cloned().chain([last]).collect())),
             Err(why) => self.fold_error(why, span),
         })
+    }
+
+    /// The number of a table at indices known at run time.
+    pub(super) fn choice_of_table(
+        &mut self,
+        numbers: Vec<(Literal, ExprId)>,
+        dims: Dims,
+        indices: Vec<NodeId>,
+        span: Span,
+    ) -> Value {
+        if let Err(why) = self.afford(numbers.len()) {
+            return self.fold_error(why, span);
+        }
+        let numbers = numbers.into_iter().map(|(number, expr)| Step::Number(Rc::new(number), self.span(expr)));
+        let outside = Literal { value: Exact::zero(), bits: false };
+        let last = [Step::Number(Rc::new(outside), span), Step::Pick(dims, indices.into(), span)];
+        Value::Choice(Choice(numbers.chain(last).collect()))
     }
 
     fn afford(&mut self, numbers: usize) -> Result<(), FoldError> {
@@ -108,17 +140,26 @@ impl<'a> Checker<'a> {
         mut of: impl FnMut(&mut Self, &Literal, &Literal) -> Result<Literal, FoldError>,
     ) -> Option<Value> {
         let (a, b) = (choice_of(a.0, self.span(a.1))?, choice_of(b.0, self.span(b.1))?);
+        if a.picks() && b.picks() {
+            return Some(self.two_tables(span));
+        }
+        // The numbers of a table stay side by side.
+        let turned = a.picks();
+        let (first, second) = if turned { (&b, &a) } else { (&a, &b) };
         let mut steps = Vec::new();
         let mut all = || {
             self.afford(a.numbers() * b.numbers())?;
-            for outer in a.0.iter() {
+            for outer in first.0.iter() {
                 let Step::Number(x, _) = outer else {
                     steps.push(outer.clone());
                     continue;
                 };
-                for inner in b.0.iter() {
+                for inner in second.0.iter() {
                     steps.push(match inner {
-                        Step::Number(y, _) => Step::Number(Rc::new(of(self, x, y)?), span),
+                        Step::Number(y, _) => {
+                            let (x, y) = if turned { (y, x) } else { (x, y) };
+                            Step::Number(Rc::new(of(self, x, y)?), span)
+                        }
                         choose => choose.clone(),
                     });
                 }
@@ -129,6 +170,13 @@ impl<'a> Checker<'a> {
             Ok(()) => Value::Choice(Choice(steps.into())),
             Err(why) => self.fold_error(why, span),
         })
+    }
+
+    fn two_tables(&mut self, span: Span) -> Value {
+        let message = "entries of two tables have only exact numbers, so their format is not known";
+        let error = Diagnostic::error(codes::NO_FORMAT, message, span, "exact numbers without a format");
+        self.error(error.help("give a table a format, `table float32.23 name[...] = ...;`, or cast an entry"));
+        Value::Error
     }
 
     /// The conditional in a format, where `span` uses it.
@@ -146,6 +194,18 @@ impl<'a> Checker<'a> {
                     }
                     fits &= node.is_some();
                     values.push(node);
+                }
+                Step::Pick(dims, indices, at) => {
+                    let numbers = values.split_off(values.len() - dims.elements() - 1);
+                    let numbers: Option<Vec<NodeId>> = numbers.into_iter().collect();
+                    values.push(match numbers {
+                        Some(mut numbers) if fits => {
+                            let outside = numbers.pop();
+                            let entry = self.entry_of_constants(*dims, numbers, indices, *at);
+                            entry.and_then(|entry| self.or_outside(*dims, (entry, outside?), indices, *at))
+                        }
+                        _ => None,
+                    });
                 }
                 Step::Choose(condition, at) => {
                     let (b, a) = (values.pop().flatten(), values.pop().flatten());

@@ -3,6 +3,7 @@
 use super::scope::{Entry, Kind, NO_EXPR};
 use super::value::{Dims, Typed, Value};
 use super::{Checker, Slot};
+use crate::check::literal::Literal;
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{ExprId, Tree, Word};
@@ -19,6 +20,21 @@ pub(super) struct Elements {
 impl Elements {
     fn new(dims: Dims) -> Elements {
         Elements { dims, list: Rc::new(vec![None; dims.elements()]) }
+    }
+
+    /// Elements of exact numbers, each with the expression that it is from.
+    pub fn exact(dims: Dims, numbers: Vec<(Literal, ExprId)>) -> Elements {
+        let element = |(number, expr)| Some((Value::Exact(number), expr));
+        Elements { dims, list: Rc::new(numbers.into_iter().map(element).collect()) }
+    }
+
+    /// The numbers, where all elements are exact.
+    pub fn numbers(&self) -> Option<Vec<(Literal, ExprId)>> {
+        let number = |element: &Option<(Value, ExprId)>| match element {
+            Some((Value::Exact(number), expr)) => Some((number.clone(), *expr)),
+            _ => None,
+        };
+        self.list.iter().map(number).collect()
     }
 
     /// Whether no element is assigned yet.
@@ -63,6 +79,16 @@ impl<'a> Checker<'a> {
         };
         match entry {
             Entry::Output(_) => self.reads_output(name.text, name.span, symbol.span),
+            Entry::Value(Value::Typed(typed)) if !typed.is_scalar() && self.any_run_time(indices) => {
+                self.looked_up(&typed, indices, name)
+            }
+            Entry::Elements(elements) if self.any_run_time(indices) => match elements.numbers() {
+                Some(_) => self.pick(&elements, indices, name),
+                None => match self.whole(name.text, &elements, (name.span, symbol.span)) {
+                    Value::Typed(typed) => self.looked_up(&typed, indices, name),
+                    _ => Value::Error,
+                },
+            },
             Entry::Value(Value::Typed(mut typed)) => {
                 for (n, index) in indices.iter().enumerate() {
                     let shown = if n == 0 { name.text.to_string() } else { format!("{}[...]", name.text) };
@@ -88,6 +114,10 @@ impl<'a> Checker<'a> {
             }
             Entry::Value(Value::Error) | Entry::Broken | Entry::Joined(_) => Value::Error,
         }
+    }
+
+    fn any_run_time(&self, indices: &[(Value, Span)]) -> bool {
+        indices.iter().any(|index| self.is_run_time(&index.0))
     }
 
     fn no_element(&mut self, element: &str, span: Span, declared: Span) -> Value {

@@ -16,6 +16,7 @@ impl<'a> Checker<'a> {
         self.uncalled_functions();
         self.outputs();
         self.port_names();
+        super::tables::read_from_memory(&mut self.builder.graph);
         if !self.has_errors() {
             self.unused(own_end);
         }
@@ -34,7 +35,12 @@ impl<'a> Checker<'a> {
         }
         for pin in 0..self.slots.len() {
             let mut missing = Vec::new();
-            for element in 0..self.slots[pin].len() {
+            let Some((indexed, elements)) = self.slots[pin].split_last() else { continue };
+            if let Slot::Filled(reduction) = *indexed {
+                self.indexed_outputs(pin, reduction);
+                continue;
+            }
+            for element in 0..elements.len() {
                 match self.slots[pin][element] {
                     Slot::Empty => missing.push(element as u32),
                     Slot::Broken => {}

@@ -6,7 +6,7 @@ use super::scope::{Entry, Kind, Table};
 use super::value::{Typed, Value};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
-use crate::syntax::ast::{Block, ExprId, ExprKind, Function, Statement, StatementKind, Tree};
+use crate::syntax::ast::{Block, ExprId, ExprKind, Function, Statement, StatementKind, TableContent, Tree};
 use crate::syntax::parse::MAX_NESTING;
 use hdl::op::{Attrs, Operator, compare, int};
 
@@ -241,6 +241,12 @@ pub(super) fn trees_of(statements: &[Statement], trees: &mut Vec<Tree>) {
     for statement in statements {
         match &statement.kind {
             StatementKind::Declare { lengths, .. } | StatementKind::Elements { lengths, .. } => trees.extend(lengths),
+            StatementKind::Table { lengths, content, .. } => {
+                trees.extend(lengths);
+                if let TableContent::List(list) = content {
+                    trees.extend(list);
+                }
+            }
             StatementKind::Const { value, .. } | StatementKind::Return { value } => trees.push(*value),
             StatementKind::Assign { indices, value, .. } | StatementKind::Reduce { indices, value, .. } => {
                 trees.extend(indices);

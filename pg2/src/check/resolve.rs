@@ -37,6 +37,7 @@ impl<'a> Checker<'a> {
             match &statement.kind {
                 StatementKind::Assign { name, .. }
                 | StatementKind::Elements { name, .. }
+                | StatementKind::Table { name, .. }
                 | StatementKind::Const { name, .. }
                 | StatementKind::Broken { name } => {
                     names.insert(name.text);

@@ -1,7 +1,8 @@
 //! Selections: `(best, who) min= (key, payload);` (RULES L14).
 
 use super::Checker;
-use super::statement::{Target, dims_of};
+use super::bins::dims_of;
+use super::statement::Target;
 use super::value::{Dims, Typed, Value};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};

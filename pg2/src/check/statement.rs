@@ -1,5 +1,6 @@
 //! Statements: declarations, definitions and reductions.
 
+use super::bins::dims_of;
 use super::scope::{Entry, Kind, NO_EXPR, Symbol};
 use super::value::{Dims, Typed, Value};
 use super::{Checker, Reduction, Slot};
@@ -35,6 +36,9 @@ impl<'a> Checker<'a> {
         match &statement.kind {
             StatementKind::Declare { format, name, lengths, class } => self.declare(*format, *name, lengths, *class),
             StatementKind::Elements { name, lengths } => self.declare_elements(*name, lengths),
+            StatementKind::Table { format, name, lengths, content } => {
+                self.declare_table((*format, *name), lengths, content);
+            }
             StatementKind::Const { name, value } => self.constant(*name, *value),
             StatementKind::Assign { name, indices, value } if indices.is_empty() => self.assign(*name, *value),
             StatementKind::Assign { name, indices, value } => self.assign_element(*name, indices, *value),
@@ -83,9 +87,17 @@ impl<'a> Checker<'a> {
         let len = (dims != Dims::Scalar).then_some(dims.elements() as u32);
         let columns = if let Dims::Matrix(_, columns) = dims { Some(columns as u32) } else { None };
         self.pin_formats.push(format_span);
-        self.builder.graph.pins.push(Pin { name: name.text.to_string(), class, format, len, columns, span: name.span });
+        self.builder.graph.pins.push(Pin {
+            name: name.text.to_string(),
+            class,
+            format,
+            len,
+            columns,
+            table: false,
+            span: name.span,
+        });
         if class == PinClass::Fout {
-            self.slots.push(vec![Slot::Empty; dims.elements()]);
+            self.slots.push(vec![Slot::Empty; dims.elements() + 1]);
             return self.define(name, Entry::Output(pin), Kind::Pin, NO_EXPR);
         }
         self.slots.push(Vec::new());
@@ -244,6 +256,9 @@ impl<'a> Checker<'a> {
             return self.gather(target, &indices, reduce, (value, root));
         }
         let Some(pin) = self.output(target, &value, root) else { return };
+        if indices.iter().any(|index| self.is_run_time(&index.0)) {
+            return self.reduce_at((target, pin), &indices, reduce, (value, root));
+        }
         let Some(to) = self.aim((target, pin), indices, reduce) else { return };
         match self.reduced_value(&to, value, root, target) {
             Some(typed) => self.fill(&to, &typed, target, |_| reduce),
@@ -437,7 +452,7 @@ impl<'a> Checker<'a> {
                 Slot::Empty => {
                     let column = self.builder.graph.pins[to.pin].column((first + k) as u32);
                     self.builder.name(*node, || column);
-                    let filled = Reduction { reduce: reduce(k), value: *node, span: word.span };
+                    let filled = Reduction { reduce: reduce(k), value: *node, at: None, span: word.span };
                     self.set_slot(to.pin, first + k, Slot::Filled(filled));
                 }
                 Slot::Filled(earlier) => {
@@ -466,14 +481,5 @@ impl<'a> Checker<'a> {
     /// Marks the elements of a reduction with a mistake, so that they do not count as missing.
     fn spoil(&mut self, to: &Target) {
         (to.first..to.first + to.dims.elements()).for_each(|k| self.set_slot(to.pin, k, Slot::Broken));
-    }
-}
-
-/// The shape of a pin.
-pub(super) fn dims_of(pin: &Pin) -> Dims {
-    match (pin.len, pin.columns) {
-        (None, _) => Dims::Scalar,
-        (Some(n), None) => Dims::Vector(n as usize),
-        (Some(n), Some(columns)) => Dims::Matrix((n / columns) as usize, columns as usize),
     }
 }

@@ -28,6 +28,8 @@ impl Builder {
                 nodes: Vec::new(),
                 outputs: Vec::new(),
                 numbers: HashMap::new(),
+                bins: Vec::new(),
+                gathered: Vec::new(),
                 demand: Vec::new(),
             },
             rounding: Rounding::Nearest,
@@ -73,7 +75,8 @@ impl Builder {
     ) -> Result<NodeId, String> {
         let formats: Vec<Format> = args.iter().map(|a| self.graph.node(*a).format).collect();
         let inst = Inst::new(op, &formats, Attrs { round: self.rounding, ..attrs })?;
-        let (format, constant) = (inst.result, args.iter().all(|a| self.is_constant(*a)));
+        let constant = !inst.is_open() && args.iter().all(|a| self.is_constant(*a));
+        let format = inst.result;
         Ok(self.push(NodeKind::Op { op, inst, args: args.to_vec() }, format, span, constant))
     }
 

@@ -5,6 +5,7 @@ use crate::middle::budget::{Budget, budget};
 use hdl::circuit::target::Clock;
 use hdl::circuit::{Circuit, Pipelined, pipeline};
 use hdl::op::{Inst, Operator, circuit, module_name};
+use hdl::rtl::netlist::Module;
 use std::collections::HashMap;
 
 /// Pipelined operator modules and which node uses which. A kernel of thousands of nodes has a few dozen.
@@ -77,6 +78,17 @@ impl Library {
             self.modules.push(pipeline(&name, circuit));
             self.modules.len() - 1
         })
+    }
+
+    /// All modules, each behind those that stand inside it; memories of one size are one module.
+    pub fn netlist(&self) -> Vec<Module> {
+        let mut all: Vec<Module> = Vec::new();
+        for module in self.modules.iter().flat_map(|m| m.parts.iter().chain([&m.module])) {
+            if !all.iter().any(|known| known.name == module.name) {
+                all.push(module.clone());
+            }
+        }
+        all
     }
 
     /// The index of a node's module; `None` for pins and constants.

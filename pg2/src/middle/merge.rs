@@ -102,7 +102,7 @@ impl<'a> Joined<'a> {
         }
         let mut pins = BTreeMap::new();
         for class in [PinClass::Ipin, PinClass::Jpin, PinClass::Param] {
-            for (pin, element) in graph.elements_of(class) {
+            for (pin, element) in graph.ports_of(class) {
                 let port = graph.port(pin, element);
                 circuit.own(owner.get(&port).copied().unwrap_or(PORTS), "");
                 let width = graph.pins[pin].format.width();
@@ -204,12 +204,12 @@ impl<'a> Joined<'a> {
     /// The output ports; gives those that are terms.
     fn outputs(&mut self) -> Vec<TermPorts> {
         let flags = self.gather();
-        let layout = self.graph.layout();
+        let ports = self.graph.output_ports();
         let mut names = Names::default();
         names.reserve("flags");
-        layout.outputs.iter().map(|o| &o.0).chain(self.pins.keys()).for_each(|port| names.reserve(port));
+        ports.iter().map(|o| &o.0).chain(self.pins.keys()).for_each(|port| names.reserve(port));
         let mut terms = Vec::new();
-        for (o, (port, _, _)) in self.graph.outputs.iter().zip(layout.outputs) {
+        for (o, (port, _, _)) in self.graph.outputs.iter().zip(ports) {
             let Some(t) = self.terms.get(&o.value.0) else {
                 self.circuit.output(&port, self.values[o.value.0 as usize]);
                 continue;
@@ -227,8 +227,7 @@ impl<'a> Joined<'a> {
     /// A plain port for each output.
     fn plain_outputs(&mut self) {
         let flags = self.gather();
-        let layout = self.graph.layout();
-        for (o, (port, format, _)) in self.graph.outputs.iter().zip(layout.outputs) {
+        for (o, (port, format, _)) in self.graph.outputs.iter().zip(self.graph.output_ports()) {
             let c = &mut self.circuit;
             let value = match self.terms.get(&o.value.0) {
                 None => self.values[o.value.0 as usize],

@@ -73,7 +73,17 @@ pub(crate) fn live(graph: &Graph) -> Graph {
     outputs.iter_mut().for_each(|o| o.value = place[o.value.0 as usize]);
     let numbers = graph.numbers.iter().filter(|(id, _)| used[id.0 as usize]);
     let numbers = numbers.map(|(id, x)| (place[id.0 as usize], *x)).collect();
-    Graph { name: graph.name.clone(), pins: graph.pins.clone(), nodes, outputs, demand: Vec::new(), numbers }
+    let gathered = graph.gathered.clone();
+    Graph {
+        name: graph.name.clone(),
+        pins: graph.pins.clone(),
+        nodes,
+        outputs,
+        demand: Vec::new(),
+        numbers,
+        bins: Vec::new(),
+        gathered,
+    }
 }
 
 /// The key by which two nodes are equal.
@@ -117,6 +127,9 @@ impl Walk {
 
     /// The constant that an operator on constants gives, if it raises no flag on the way.
     fn folded(&mut self, op: &'static dyn Operator, inst: &Inst, args: &[NodeId]) -> Option<NodeId> {
+        if inst.is_open() {
+            return None;
+        }
         let values: Option<Vec<u64>> = args.iter().map(|a| self.constant(*a)).collect();
         let (bits, flags) = op.bits(inst, &values?);
         flags.is_empty().then(|| self.add(NodeKind::Const { bits }, inst.result))

@@ -78,7 +78,7 @@ pub fn lane(built: &Built) -> Area {
             let own = Clock { blocks: (module.multipliers == 0).then_some(0), ..clock };
             area.tables += circuit(*op, inst, own).tables();
             area.multipliers += module.multipliers as u64;
-            area.memories += module.rom_bits.div_ceil(clock.target.memory_bits as u64);
+            area.memories += (module.rom_bits + module.ram_bits).div_ceil(clock.target.memory_bits as u64);
         }
     }
     let slices = graph.layout().slices(built.ii());
@@ -110,6 +110,13 @@ pub fn lane(built: &Built) -> Area {
             _ => 0,
         };
     }
+    for bins in &graph.layout().bins {
+        let (count, bits) = (bins.count as u64, bins.sum_bits as u64);
+        // What is touched and decoded, the choices among that, and the sum on its way; two copies of the memory.
+        area.tables += 5 * count / 2 + 6 * bits;
+        area.registers += 2 * count + 3 * bits;
+        area.memories += 2 * target_blocks(clock.target, 2 << bins.address_bits(), bits);
+    }
     if let Some(folded) = &built.folded {
         area.tables += folded.choices(graph);
         area.memories += folded.store_blocks();
@@ -125,17 +132,24 @@ pub fn lane(built: &Built) -> Area {
     Area { tables: area.tables * left.0 / 100, registers: area.registers * left.1 / 100, ..area }
 }
 
+/// Block memories of so many words, cut to the width of a block of 18 Kibit.
+fn target_blocks(target: &Target, words: u64, width: u64) -> u64 {
+    width / 36 * target.blocks(words, 36) + if width % 36 > 0 { target.blocks(words, width % 36) } else { 0 }
+}
+
 /// An engine: all lanes, and the shell with its memories.
 pub fn engine(built: &Built, config: &Config) -> Area {
     let (one, lanes, groups) = (lane(built), config.pipelines as u64, config.groups as u64);
     let layout = &config.layout;
     let width = |elements: &[(String, hdl::Format)]| elements.iter().map(|e| e.1.width() as u64).sum::<u64>();
     // The packet of results, the record that words gather in, and sources on their way.
-    let packet = match config.slices() {
-        Some(_) => config.stream_bits as u64 + WORDS.0,
-        None => 32 * (config.lanes() * layout.result_words() + config.result_head_words()) as u64,
+    // Sums in memory are read word by word too.
+    let by_word = config.slices().is_some() || !built.graph.gathered.is_empty();
+    let packet = match by_word {
+        true => config.stream_bits as u64 + WORDS.0,
+        false => 32 * (config.lanes() * layout.result_words() + config.result_head_words()) as u64,
     };
-    let record = 32 * layout.i_words().max(layout.j_words()).max(layout.param_words()) as u64;
+    let record = 32 * layout.i_words().max(layout.j_words()).max(layout.register_words()) as u64;
     let more_banks = (config.i_banks as u64).saturating_sub(1) * 2 * width(&layout.i);
     let (j, params) = (width(&layout.j), width(&layout.params));
     let target = built.library.clock.target;
@@ -152,19 +166,19 @@ pub fn engine(built: &Built, config: &Config) -> Area {
             + record
             + params,
         multipliers: lanes * one.multipliers,
-        memories: lanes * one.memories + memories(target, config, j),
+        memories: lanes * one.memories + memories(target, config, j, by_word),
     }
 }
 
 /// Block memories of the shell: j memories of so many bits a record, segment lists, queues, and the link where it is counted.
-fn memories(target: &Target, config: &Config, j: u64) -> u64 {
+fn memories(target: &Target, config: &Config, j: u64, by_word: bool) -> u64 {
     let (records, word) = (config.jmem_records as u64, config.stream_bits as u64 + 1);
     // A record is cut into memories of the width of a block of 18 Kibit.
     let cut = |width: u64| target.blocks(records, width);
     let records_blocks = j / 36 * cut(36) + cut(j % 36);
     let address = (records as u32 + 1).next_power_of_two().ilog2() as u64;
     let lists = 2 * target.blocks(2 * config.segments as u64, 2 * address);
-    let results = if config.slices().is_some() { 0 } else { 2 * target.blocks(4, word) };
+    let results = if by_word { 0 } else { 2 * target.blocks(4, word) };
     let link = if target.name == "ice40" { 2 * target.blocks(RING_WORDS, 32) + 1 } else { 0 };
     config.groups as u64 * (records_blocks + lists + results) + target.blocks(4, word) + link
 }

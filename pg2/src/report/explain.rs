@@ -10,7 +10,7 @@ use crate::middle::fold::Folded;
 use crate::middle::lines::Lines;
 use crate::report::selections;
 use crate::syntax::sources::Text;
-use hdl::op::TableUse;
+use hdl::op::{Inst, TableUse};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -182,6 +182,7 @@ fn row(built: &Built, lines: &Lines, k: usize) -> Row {
             if let Some(function) = &inst.attrs.function {
                 let _ = write!(what, ", {}", function.text);
             }
+            what += &entries(inst);
             if inst.nonneg != 0 {
                 let signs = (0..args.len()).filter(|k| inst.is_nonneg(*k)).map(|k| (b'a' + k as u8) as char);
                 let _ = write!(what, ", {} >= 0", signs.map(String::from).collect::<Vec<_>>().join(", "));
@@ -207,6 +208,16 @@ fn row(built: &Built, lines: &Lines, k: usize) -> Row {
     }
 }
 
+/// The entries of a table that is read by an index.
+fn entries(inst: &Inst) -> String {
+    let Some(table) = &inst.attrs.lookup else { return String::new() };
+    let shape: String = table.limits().iter().map(|n| format!("[{n}]")).collect();
+    match &table.loaded {
+        Some(loaded) => format!(", {}{shape}", loaded.port.trim_start_matches("t_")),
+        None => format!(", {shape}"),
+    }
+}
+
 /// The label of a node among the arguments in a row.
 fn label(built: &Built, id: NodeId) -> String {
     match &built.graph.node(id).kind {
@@ -228,7 +239,7 @@ fn kinds(built: &Built) -> Vec<Kind> {
         if built.folded.as_ref().is_none_or(|f| f.leads(k)) {
             kind.multipliers += m.multipliers;
             kind.multiplier_bits += m.multiplier_bits;
-            kind.rom_bits += m.rom_bits;
+            kind.rom_bits += m.rom_bits + m.ram_bits;
         }
         if !names.contains(&m.module.name.as_str()) {
             names.push(&m.module.name);
@@ -251,6 +262,7 @@ pub fn tables(graph: &Graph) -> Vec<TableRow> {
         if let Some(function) = &inst.attrs.function {
             let _ = write!(formats, ", {}", function.text);
         }
+        formats += &entries(inst);
         match rows.iter_mut().find(|r| r.operator == op.name() && r.formats == formats) {
             Some(row) => row.count += 1,
             None => rows.push(TableRow { operator: op.name(), formats, count: 1, table }),

@@ -2,6 +2,7 @@
 
 use crate::diag::Span;
 use hdl::Reduce;
+use std::collections::HashMap;
 
 /// A parsed file. Expressions lie in one arena in which arguments stand before their users, so that no
 /// pass over them needs recursion.
@@ -12,6 +13,8 @@ pub struct Program<'a> {
     pub exprs: Vec<Expr<'a>>,
     /// Spans of the comments, in order.
     pub comments: Vec<Span>,
+    /// The texts of the files that tables are read from, by the place of the path.
+    pub data: HashMap<usize, &'a str>,
 }
 
 /// Index of an expression in [`Program::exprs`].
@@ -59,6 +62,13 @@ pub enum StatementKind<'a> {
     Elements {
         name: Word<'a>,
         lengths: Vec<Tree>,
+    },
+    /// `table format name[n] = file "path";` or `= { 1, 2, 3 };`; a format need not be given.
+    Table {
+        format: Option<Word<'a>>,
+        name: Word<'a>,
+        lengths: Vec<Tree>,
+        content: TableContent<'a>,
     },
     /// `const name = value;`
     Const {
@@ -120,6 +130,15 @@ pub enum StatementKind<'a> {
 pub struct Place<'a> {
     pub name: Word<'a>,
     pub indices: Vec<Tree>,
+}
+
+/// What the entries of a table are given by.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TableContent<'a> {
+    /// The path of a file with numbers.
+    File(Word<'a>),
+    /// Numbers; those of a matrix by rows.
+    List(Vec<Tree>),
 }
 
 /// Statements in braces.

@@ -128,8 +128,15 @@ fn statement(pieces: &[Piece]) -> usize {
     if pieces[0].is("}") && pieces.get(1).is_none_or(|p| p.text != "else") {
         return 1;
     }
-    let end = pieces.iter().position(|p| p.is(";") || p.is("{"));
+    let is_table = opens_table(pieces);
+    let end = pieces.iter().position(|p| p.is(";") || p.is("{") && !is_table);
     end.map_or(pieces.len(), |n| n + 1)
+}
+
+/// Whether the statement at the front is a table, whose list has braces.
+fn opens_table(pieces: &[Piece]) -> bool {
+    let is_name = |p: &Piece| matches!(p.kind, Some(TokenKind::Word | TokenKind::Format));
+    pieces[0].text == "table" && pieces.get(1).is_some_and(is_name) && !pieces.get(2).is_some_and(|p| p.is("="))
 }
 
 /// Writes all lines, with declarations, `=` and comments in columns.

@@ -182,6 +182,10 @@ impl<'a> Walk<'a> {
             }
             (Some("if" | "else"), _) => self.branch = true,
             (Some("const"), Some(_)) => self.own(at, at + 1, Kind::Const),
+            (Some("table"), Some(_)) if self.is(at + 2, "[") => self.own(at, at + 1, Kind::Const),
+            (Some("table"), None) if self.token(at + 1).kind == TokenKind::Format && self.word(at + 2).is_some() => {
+                self.own(at, at + 2, Kind::Const);
+            }
             (Some(word), _) if RESERVED.contains(&word) => {}
             (Some(_), _) if self.is(at + 1, "=") => self.assigned(at),
             (Some(_), _) if self.is(at + 1, "[") && !self.has_reduction(at) => self.assigned(at),

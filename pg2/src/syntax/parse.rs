@@ -6,6 +6,7 @@ mod expr;
 mod foreign;
 mod recover;
 mod selection;
+mod table;
 
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, report};
@@ -29,7 +30,7 @@ pub fn parse(text: &str) -> (Program<'_>, Vec<Diagnostic>) {
 
 /// Parses a kernel's file and all included ones, whose statements stand behind their `include`.
 pub fn parse_sources(sources: &Sources) -> (Program<'_>, Vec<Diagnostic>) {
-    let mut program = Program::default();
+    let mut program = Program { data: sources.data().collect(), ..Program::default() };
     let mut errors = Vec::new();
     let mut lists = Vec::new();
     for file in sources.files() {

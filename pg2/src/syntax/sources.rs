@@ -6,13 +6,15 @@
 
 use crate::diag::codes;
 use crate::diag::{Diagnostic, MAX_REPORTED, Span, report};
-use crate::syntax::lex::{TokenKind, lex};
+use crate::syntax::lex::{Token, TokenKind, lex};
 use std::collections::{BTreeMap, HashMap};
 
 /// The most files, bytes in all, and levels of includes in includes.
 const MAX_FILES: usize = 1024;
 const MAX_BYTES: usize = 1 << 26;
 const MAX_DEPTH: usize = 64;
+/// The most bytes of a file that a table is read from.
+const MAX_DATA: usize = 1 << 20;
 
 /// A file that was found.
 pub struct Loaded {
@@ -42,6 +44,8 @@ pub struct Sources {
     /// For the place of each path behind an `include` the file whose statements it brings; `None` where they are there
     /// already, or where there is no file.
     includes: BTreeMap<usize, Option<usize>>,
+    /// The texts of the files that tables are read from, by the place of the path.
+    data: BTreeMap<usize, String>,
     errors: Vec<Diagnostic>,
 }
 
@@ -82,7 +86,9 @@ impl Sources {
         let mut sources = Sources::default();
         let mut known = HashMap::from([(own.key.clone(), 0)]);
         // Files on the way from the kernel's to the one that is read, each with what it still has to include.
-        let mut chain = vec![(own.key, 0, sources.add(own.origin, &own.text))];
+        let waiting = sources.add(own.origin, &own.text);
+        sources.read_data(0, &own.key, loader);
+        let mut chain = vec![(own.key, 0, waiting)];
         while let Some((key, file, waiting)) = chain.last_mut() {
             let Some(path) = waiting.pop() else {
                 chain.pop();
@@ -125,6 +131,7 @@ impl Sources {
                     known.insert(loaded.key.clone(), file);
                     sources.includes.insert(path.start, Some(file));
                     let waiting = sources.add(loaded.origin, &loaded.text);
+                    sources.read_data(file, &loaded.key, loader);
                     chain.push((loaded.key, file, waiting));
                 }
                 Err((message, help)) => {
@@ -134,6 +141,39 @@ impl Sources {
             }
         }
         sources
+    }
+
+    /// Reads the files that the tables of a file name.
+    fn read_data(&mut self, file: usize, key: &str, loader: Loader) {
+        let Span { start, .. } = self.files[file].span;
+        let text = self.text_of(&self.files[file]).to_string();
+        if !text.contains("file") {
+            return;
+        }
+        let tokens = lex(&text).tokens;
+        let is_path = |w: &&[Token]| {
+            w[0].kind == TokenKind::Word && w[0].span.of(&text) == "file" && w[1].kind == TokenKind::Text
+        };
+        for path in tokens.windows(2).filter(is_path).map(|w| w[1].span) {
+            let place = Span { start: path.start + start, end: path.end + start };
+            let name = path.of(&text).trim_matches('"');
+            let why = match loader(key, name) {
+                Ok(loaded) if loaded.text.len() <= MAX_DATA => {
+                    self.data.insert(place.start, loaded.text);
+                    continue;
+                }
+                Ok(_) => format!("it has more than {MAX_DATA} bytes"),
+                Err(why) => why,
+            };
+            let message = format!("`{name}` cannot be read: {why}");
+            let error = Diagnostic::error(codes::INCLUDE, message, place, "a table is read from here");
+            report(&mut self.errors, error.help("check the path; it is relative to this file"));
+        }
+    }
+
+    /// The texts of the files that tables are read from, by the place of the path.
+    pub(crate) fn data(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.data.iter().map(|(at, text)| (*at, text.as_str()))
     }
 
     /// Appends a file; gives the places of the paths that it includes, the last first.

@@ -56,7 +56,8 @@ impl Backend for Cpu {
 
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError> {
         let graph = job.graph;
-        let kernel = RealKernel::new(graph);
+        let bound = graph.bound(job.params, true);
+        let kernel = RealKernel::new(bound.as_ref().unwrap_or(graph));
         let sources = RealSources::new(job.sources.elements, &job.sources.bits);
         let elements = graph.outputs.len();
         let identity = |o: &pg2::graph::Output| {

@@ -95,6 +95,33 @@ impl EmulatedEngine {
         }
     }
 
+    /// Sets the parameters. Those of a kernel with tables act as they come: of a packet of a wrong length what it holds.
+    fn parameters(&mut self, body: &[u32], receive: &mut dyn FnMut(&[u32])) -> Option<()> {
+        let mut params = Vec::new();
+        let words = self.param_packing.words();
+        if body.len() == words {
+            self.param_packing.unpack(body, &mut params);
+        } else if self.config.layout.tables.is_empty() {
+            return None;
+        } else {
+            params.extend_from_slice(self.emulator.params());
+            let registers = self.config.layout.params.len();
+            let mut at = 0;
+            for (k, format) in self.config.layout.param_formats().enumerate() {
+                let end = at + format.words() as usize;
+                let needed = if k < registers { self.config.layout.register_words() as usize } else { end };
+                if needed <= body.len() {
+                    let high = if format.words() == 2 { body[at + 1] as u64 } else { 0 };
+                    params[k] = (high << 32 | body[at] as u64) & format.mask();
+                }
+                at = end;
+            }
+        }
+        self.work(receive);
+        self.emulator.set_params(&params);
+        (body.len() == words).then_some(())
+    }
+
     /// Does one packet; `None` means that it breaks the protocol.
     fn packet(&mut self, words: &[u32], receive: &mut dyn FnMut(&[u32])) -> Option<()> {
         let (opcode, argument, body) = (words.first()? >> 24, words[0] & 0xff_ffff, &words[1..]);
@@ -106,13 +133,7 @@ impl EmulatedEngine {
         }
         match opcode {
             wire::LOAD_J => self.load(body, receive),
-            wire::PARAM => {
-                let mut params = Vec::new();
-                (body.len() == self.param_packing.words()).then(|| self.param_packing.unpack(body, &mut params))?;
-                self.work(receive);
-                self.emulator.set_params(&params);
-                Some(())
-            }
+            wire::PARAM => self.parameters(body, receive),
             wire::RUN => self.describe(argument, body, receive),
             wire::I => self.group(argument, body, receive),
             wire::STATUS => {

@@ -19,8 +19,15 @@ const ALONE: usize = 24;
 fn graph_of(op: &'static dyn Operator, inst: &Inst, first_of_target: bool) -> Graph {
     let mut pins: Vec<Pin> = Vec::new();
     let mut nodes: Vec<Node> = Vec::new();
-    let pin =
-        |name: String, class, format| Pin { name, class, format, len: None, columns: None, span: Span::default() };
+    let pin = |name: String, class, format| Pin {
+        name,
+        class,
+        format,
+        len: None,
+        columns: None,
+        table: false,
+        span: Span::default(),
+    };
     for (k, f) in inst.args.iter().enumerate() {
         let class = if k == 0 && first_of_target { PinClass::Ipin } else { PinClass::Jpin };
         pins.push(pin(format!("a{k}"), class, *f));
@@ -33,7 +40,16 @@ fn graph_of(op: &'static dyn Operator, inst: &Inst, first_of_target: bool) -> Gr
     nodes.push(Node { kind, format: inst.result, name: String::new(), span: Span::default() });
     let value = NodeId(inst.args.len() as u32);
     let outputs = vec![Output { pin: inst.args.len(), element: 0, reduce: Reduce::Max, value }];
-    let graph = Graph { name: "one".into(), pins, nodes, outputs, demand: Vec::new(), numbers: Default::default() };
+    let graph = Graph {
+        name: "one".into(),
+        pins,
+        nodes,
+        outputs,
+        demand: Vec::new(),
+        numbers: Default::default(),
+        bins: Vec::new(),
+        gathered: Vec::new(),
+    };
     graph.verify().expect("a graph of one operator");
     graph
 }

@@ -3,7 +3,7 @@
 use crate::common::Work;
 use crate::random_kernels::random_kernel;
 use hdl::Flags;
-use pg2::backend::cuda::{exact, host_text};
+use pg2::backend::cuda::{exact, host_text, native};
 use pg2::graph::Graph;
 use sim::stimuli::Style;
 use std::process::Command;
@@ -24,9 +24,15 @@ fn kernels(depth: &Depth) -> Vec<(String, String)> {
     let m2l = |order| (format!("m2l_{order}"), pg2::gen_m2l(order).expect("orders 1 to 8 exist"));
     list.extend((1..=depth.orders).map(m2l));
     list.push(("functions".into(), include_str!("../functions.pg2").into()));
+    list.extend(indexed().map(|(k, text)| (format!("indexed_{k}"), text.to_string())));
     let count = std::env::var("CASES").ok().and_then(|v| v.parse().ok()).unwrap_or(depth.random);
     list.extend((1..=count).map(|seed| (format!("random_{seed}"), random_kernel(seed).text())));
     list
+}
+
+/// Kernels with tables and indexed outputs.
+fn indexed() -> impl Iterator<Item = (usize, &'static str)> {
+    crate::tables::KERNELS.into_iter().chain(crate::bins::KERNELS).enumerate()
 }
 
 /// The C caller of a kernel's functions for one target: the first half of the sources and the rest apart, and then joined.
@@ -42,6 +48,34 @@ pub fn caller(name: &str, graph: &Graph) -> String {
 }
 
 pub type Run = unsafe extern "C" fn(*const u64, *const u64, u64, *const u64, *mut u64) -> u32;
+
+/// The native mode of kernels without floats has the same results; its flags are those of the outputs alone.
+#[test]
+fn the_native_c_of_tables_and_indexed_outputs_gives_the_results_of_the_reference() {
+    let graphs =
+        indexed().map(|(k, text)| (format!("indexed_{k}"), pg2::compile("k", text).expect("it compiles").graph));
+    let has_floats = |g: &Graph| g.nodes.iter().any(|n| !n.format.is_integral());
+    let graphs: Vec<(String, Graph)> = graphs.filter(|(_, g)| !has_floats(g)).collect();
+    assert!(graphs.len() >= 4);
+    let texts: Vec<String> = graphs.iter().map(|(name, g)| native::functions(g) + &caller(name, g)).collect();
+    let parts: Vec<(&str, &str)> = graphs.iter().zip(&texts).map(|((n, _), t)| (n.as_str(), t.as_str())).collect();
+    let Some(library) = library(&parts) else { return };
+    for (name, graph) in &graphs {
+        // SAFETY: the functions of the library have this type.
+        let run = unsafe { library.get::<Run>(format!("run_{name}").as_bytes()) }.unwrap();
+        let work = Work::random(graph, 300, 5, Style::Ordinary);
+        for (described, expected) in work.runs.iter().zip(work.expected(graph)) {
+            let sources = work.sources(described);
+            for (i, want) in work.i[described.i.0..][..described.i.1].iter().zip(expected) {
+                let mut out = vec![0; graph.outputs.len()];
+                let (n, j) = (sources.len() as u64, sources.concat());
+                // SAFETY: the records have the elements that the function reads, and `out` one place for each output.
+                unsafe { run(i.as_ptr(), j.as_ptr(), n, work.params.as_ptr(), out.as_mut_ptr()) };
+                assert_eq!(out, want.0, "{name}, i = {i:x?}, {n} sources");
+            }
+        }
+    }
+}
 
 /// Compares one kernel on one set of runs.
 fn check(name: &str, graph: &Graph, run: Run, work: &Work) {

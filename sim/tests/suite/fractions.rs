@@ -8,7 +8,7 @@ use pg2::middle::simplify::simplify;
 use rayon::prelude::*;
 use sim::reference;
 use sim::stimuli::{Random, Style, corner_records, records};
-use testkit::exact::{Node, Output, Program, Use};
+use testkit::exact::{Entries, Node, Output, Program, Use, Words};
 
 /// A graph as the interpreter takes it: inputs are the records of targets, sources and parameters one behind the other.
 fn program(graph: &Graph) -> Program {
@@ -20,6 +20,19 @@ fn program(graph: &Graph) -> Program {
             Node::Input(place.expect("every element has a place"), node.format)
         }
         NodeKind::Const { bits } => Node::Constant(*bits),
+        NodeKind::Op { inst, args, .. } if inst.attrs.lookup.is_some() => {
+            let table = inst.attrs.lookup.as_ref().expect("it has a table");
+            let words = match &table.loaded {
+                None => Words::Here(table.words.clone()),
+                Some(loaded) => {
+                    let first = places.iter().position(|p| p == &(loaded.pin as usize, 0));
+                    Words::Inputs(first.expect("every element has a place"))
+                }
+            };
+            let (limits, indices) = (table.limits(), inst.args.clone());
+            let entries = Entries { limits, indices, format: inst.result, words };
+            Node::Entry(entries, args.iter().map(|a| a.0 as usize).collect())
+        }
         NodeKind::Op { op, inst, args } => {
             let of = Use {
                 name: op.name(),

@@ -3,6 +3,7 @@
 extern crate pairforge_sim as sim;
 
 mod bench;
+mod bins;
 mod board;
 mod common;
 mod cycle;
@@ -40,6 +41,7 @@ mod random_kernels;
 mod rgmii;
 mod selections;
 mod switch;
+mod tables;
 mod testbench;
 mod words;
 

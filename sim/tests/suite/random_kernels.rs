@@ -117,7 +117,9 @@ fn clock(seed: u64) -> Clock {
 /// The merged circuit with its terms put together.
 fn evaluated(graph: &Graph, simple: &Graph, input: &Input, seed: u64) -> Option<String> {
     let clock = clock(seed);
-    let mut e = evaluator(simple, clock);
+    // Nothing loads the memories of a circuit.
+    let bound = simple.bound(&input.params, false);
+    let mut e = evaluator(bound.as_ref().unwrap_or(simple), clock);
     let pairs: Vec<(&Vec<u64>, &Vec<u64>)> = input.i.iter().flat_map(|i| input.j.iter().map(move |j| (i, j))).collect();
     let port = |name: &str| {
         let classes = [PinClass::Ipin, PinClass::Jpin, PinClass::Param];

@@ -25,11 +25,28 @@ pub fn apply(of: &Use, args: &[u64]) -> Option<Made> {
             encode(of.result, &decode(of.args[0], args[0]), of.truncates, Flags::SATURATION)
         }
         "fadd" | "fsub" | "fmul" | "fdiv" | "sumsq" | "fneg" | "fabs" | "fscale" | "fscalev" => float(of, args),
+        "place" => {
+            let limits: Vec<u32> = [of.n, of.d].into_iter().filter(|n| *n > 0).map(|n| n as u32).collect();
+            match place(&limits, &of.args, args) {
+                Some(at) => quiet(1 << (of.result.width() - 1) | at as u64),
+                None => (0, Flags::INVALID),
+            }
+        }
         "lmul" | "ldiv" | "lneg" | "labs" | "lscale" | "lscalev" | "lpow" | "lcast" => log(of, args),
         "ladd" | "lsub" | "tolog" | "fromlog" | "pow" | "exp" | "log" | "sin" | "cos" | "func" => return None,
         other => panic!("the interpreter has no rule for `{other}`"),
     };
     Some(made)
+}
+
+/// The number of an element by rows, if all indices are inside (L16, L17).
+pub(super) fn place(limits: &[u32], formats: &[Format], args: &[u64]) -> Option<usize> {
+    let index = |((limit, format), bits): ((&u32, &Format), &u64)| {
+        let index = integer(*format, *bits).to_u32()?;
+        (index < *limit).then_some((*limit, index))
+    };
+    let indices: Option<Vec<(u32, u32)>> = limits.iter().zip(formats).zip(args).map(index).collect();
+    Some(indices?.into_iter().fold(0, |at, (limit, index)| at * limit as usize + index as usize))
 }
 
 fn quiet(bits: u64) -> Made {

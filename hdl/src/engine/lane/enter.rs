@@ -21,6 +21,8 @@ fn coming(config: &Config, inner: &Module) -> Vec<(String, u32)> {
     }
     let elements = layout.j.iter().chain(&layout.params).filter(|(port, _)| known(port));
     coming.extend(elements.map(|(port, format)| (port.clone(), format.width())));
+    let tables = layout.tables.iter().filter(|table| known(&table.port));
+    coming.extend(tables.map(|table| (table.port.clone(), table.port_bits())));
     coming
 }
 

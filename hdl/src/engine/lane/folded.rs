@@ -28,6 +28,7 @@ pub(super) fn modules(config: &Config, pipeline: &Netlist, fold: &Fold) -> Vec<M
     }
     let mut modules = enter::modules(config, inner);
     modules.extend(sideband_modules(config, fold));
+    modules.extend(super::bins::modules(config));
     modules.push(module(config, pipeline, fold));
     modules
 }
@@ -82,7 +83,9 @@ pub(super) fn begin(config: &Config, pipeline: &Netlist, fold: &Fold, sums: &str
 
 fn module(config: &Config, pipeline: &Netlist, fold: &Fold) -> Module {
     let layout = &config.layout;
-    let Begun { mut lane, held, beside, raised } = begin(config, pipeline, fold, "accumulators", 2);
+    let in_memory = !layout.bins.is_empty();
+    let behind = if in_memory { super::bins::BEHIND } else { 2 };
+    let Begun { mut lane, held, beside, raised } = begin(config, pipeline, fold, "accumulators", behind);
     let mut kept: Vec<(String, Value)> = Vec::new();
     let mut wraps = Vec::new();
     for sum in &fold.sums {
@@ -94,9 +97,12 @@ fn module(config: &Config, pipeline: &Netlist, fold: &Fold) -> Module {
     }
     let mut values = Vec::new();
     let selected = selections(&mut lane, layout, &beside);
-    for (k, (port, format, reduce)) in layout.outputs.iter().enumerate() {
+    let mut named = Vec::new();
+    let registers = layout.outputs.iter().enumerate().filter(|(k, _)| !layout.in_memory(*k as u32));
+    for (k, (port, format, reduce)) in registers {
         if let Some((_, value)) = kept.iter().find(|k| k.0 == *port) {
             values.push((value.clone(), *format));
+            named.push((port.clone(), value.clone(), *format, false));
             continue;
         }
         let output = Output { port, format: *format };
@@ -109,9 +115,15 @@ fn module(config: &Config, pipeline: &Netlist, fold: &Fold) -> Module {
         if *reduce == Reduce::Sum {
             wraps.push(wrapped(&total, *format));
         }
-        values.push((value, *format));
+        values.push((value.clone(), *format));
+        named.push((port.clone(), value, *format, *reduce != Reduce::Sum));
     }
-    finish(&mut lane, &values, wraps, &raised, &beside.done);
+    if in_memory {
+        let others = super::bins::Others { totals: &named, wraps, raised: &raised };
+        super::bins::finish(&mut lane, config, &beside, others);
+    } else {
+        finish(&mut lane, &values, wraps, &raised, &beside.done);
+    }
     lane
 }
 

@@ -12,6 +12,7 @@ fn config(pipelines: u32, stream_bits: u32) -> Config {
         j: vec![("j_a".into(), f("int64"))],
         params: vec![],
         outputs: vec![("o_x".into(), f("int33"), Reduce::Sum), ("o_y".into(), f("uint7"), Reduce::Max)],
+        ..Layout::default()
     };
     Config {
         layout,

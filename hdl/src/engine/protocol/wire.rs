@@ -71,7 +71,7 @@ impl Layout {
 
     /// Packing of the parameters, which may have no words.
     pub fn param_packing(&self) -> Packing {
-        Packing { formats: self.params.iter().map(|e| e.1).collect(), words: self.param_words() as usize }
+        Packing { formats: self.param_formats().collect(), words: self.param_words() as usize }
     }
 
     /// Packing of result records.

@@ -43,6 +43,58 @@ struct Step {
     width: u32,
 }
 
+/// Where the words of a table are among those of all tables.
+struct TableWords {
+    port: String,
+    /// Whether a word is one of it, as an expression.
+    here: String,
+    /// Bits of the place of a word in the table, and the first word's literal of so many.
+    place_bits: u32,
+    first: String,
+    /// Whether an entry is complete; the bits of its number among those of the word's; and the entry.
+    whole: String,
+    at: String,
+    entry: String,
+    port_bits: u32,
+}
+
+impl TableWords {
+    /// Of all tables.
+    fn of(s: &Shape, table_bits: u32) -> Vec<TableWords> {
+        let mut first = 0;
+        let mut all = Vec::new();
+        for (k, table) in s.tables.iter().enumerate() {
+            let (port, width, end) = (&table.port, table.format.width(), first + table.words());
+            let mut here = vec!["table_taken".to_string()];
+            here.extend((first > 0).then(|| format!("(table_at >= {table_bits}'d{first})")));
+            here.extend((k + 1 < s.tables.len()).then(|| format!("(table_at < {table_bits}'d{end})")));
+            let place_bits = bits_for(table.words().max(2) - 1);
+            let two = table.format.words() == 2;
+            all.push(TableWords {
+                here: here.join(" & "),
+                place_bits,
+                first: format!("{place_bits}'d{}", first & ((1 << place_bits) - 1)),
+                whole: if two { format!("{port}_here & {port}_place[0]") } else { format!("{port}_here") },
+                at: match (two, table.count) {
+                    (true, 1) => "1'b0".to_string(),
+                    (true, _) => format!("{port}_place[{}:1]", place_bits - 1),
+                    (false, _) => format!("{port}_place"),
+                },
+                entry: match (two, width) {
+                    (true, 33) => "record[0], table_low".to_string(),
+                    (true, _) => format!("record[{}:0], table_low", width - 33),
+                    (false, 1) => "record[0]".to_string(),
+                    (false, _) => format!("record[{}:0]", width - 1),
+                },
+                port_bits: table.port_bits(),
+                port: port.clone(),
+            });
+            first = end;
+        }
+        all
+    }
+}
+
 #[derive(Template)]
 #[template(path = "decode.v", escape = "none")]
 struct Decode {
@@ -80,7 +132,14 @@ struct Decode {
     pack_param: String,
     param_bits: u32,
     has_params: bool,
+    has_registers: bool,
     param_state: &'static str,
+    /// The tables among the parameters; the records that PARAM brings with them, and bits that count their words.
+    tables: Vec<TableWords>,
+    param_items: u32,
+    table_bits: u32,
+    /// Whether an entry takes two words.
+    table_low: bool,
     /// The bits of the record that nothing reads.
     padding: Option<String>,
     /// Bits that count the records of a packet; what I and RUN say of them.
@@ -210,7 +269,9 @@ pub(super) fn decode(s: &Shape) -> Module {
         }
     };
     let result_start = s.head_words + s.beat_words - 1;
-    let items_bits = (s.addr_bits + 1).max(s.ring_bits + 1).max(s.n_bits);
+    let table_words: u32 = s.tables.iter().map(|t| t.words()).sum();
+    let (param_items, table_bits) = (s.has_registers as u32 + table_words, bits_for(table_words));
+    let items_bits = (s.addr_bits + 1).max(s.ring_bits + 1).max(s.n_bits).max(bits_for(param_items));
     // Numbers of records have 24 bits on the stream.
     let items = |name: &str, bits: u32| net(name, bits).low(items_bits.min(24)).zext(items_bits).to_string();
     let template = Decode {
@@ -248,6 +309,11 @@ pub(super) fn decode(s: &Shape) -> Module {
         pack_param: s.params.pack(&s.record()).to_string(),
         param_bits: s.params.bits,
         has_params: s.has_params,
+        has_registers: s.has_registers,
+        tables: TableWords::of(s, table_bits),
+        param_items,
+        table_bits,
+        table_low: s.tables.iter().any(|t| t.format.words() == 2),
         param_state: if s.has_params { "IDLE_LANES" } else { "CLOSE" },
         padding: (s.padding.width() > 0).then(|| s.padding.to_string()),
         items_bits,
@@ -257,7 +323,7 @@ pub(super) fn decode(s: &Shape) -> Module {
     text_module(format!("{}_decode", s.prefix), "Reads the packets.", decode_ports(s), template)
 }
 
-fn decode_ports(s: &Shape) -> Vec<(Dir, &'static str, u32)> {
+fn decode_ports(s: &Shape) -> Vec<(Dir, &str, u32)> {
     let mut ports = vec![
         (In, "clk", 1),
         (In, "rst", 1),
@@ -292,8 +358,10 @@ fn decode_ports(s: &Shape) -> Vec<(Dir, &'static str, u32)> {
         ports.push((Out, "chosen", s.groups));
     }
     if s.has_params {
-        ports.extend([(Out, "param_we", 1), (Out, "param", s.params.bits), (In, "drained", 1)]);
+        ports.extend([(Out, "param_we", 1), (In, "drained", 1)]);
     }
+    ports.extend(s.has_registers.then_some((Out, "param", s.params.bits)));
+    ports.extend(s.tables.iter().map(|table| (Out, table.port.as_str(), table.port_bits())));
     ports.extend(group_ports(s, Out));
     ports.extend([
         (In, "bank_free", 1),

@@ -107,6 +107,12 @@ impl<'a> Maker<'a> {
             let value = self.values[k].take().expect("it was computed above");
             self.values[k] = Some(CVar::new(format!("{letter}.v{k}"), value.kind));
         }
+        if class == PinClass::Param {
+            for (port, first) in graph.tables_read() {
+                stores.push(format!("r.{port} = in + {first};"));
+                fields.push(("const uint64_t *".into(), port));
+            }
+        }
         // Wide members first: nothing is lost between them.
         fields.sort_by_key(|(kind, _)| !kind.contains("64"));
         let fields: String = fields.iter().map(|(kind, field)| format!("    {kind} {field};\n")).collect();
@@ -239,6 +245,8 @@ fn places(graph: &Graph) -> Vec<Place> {
         places.push(match &node.kind {
             NodeKind::Pin { pin, .. } => Some(graph.pins[*pin].class),
             NodeKind::Const { .. } => None,
+            // The memory of a table is at hand in the pair alone.
+            NodeKind::Op { inst, .. } if inst.is_open() => None,
             NodeKind::Op { args, .. } => {
                 let read = |a: &&NodeId| !matches!(graph.node(**a).kind, NodeKind::Const { .. });
                 let mut of = args.iter().filter(read).map(|a| places[a.0 as usize]);

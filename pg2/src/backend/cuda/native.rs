@@ -38,6 +38,9 @@ fn c_type(format: Format) -> &'static str {
 fn record(graph: &Graph, name: &str, class: PinClass) -> String {
     let (mut fields, mut loads) = (String::new(), String::new());
     for (k, (pin, element)) in graph.elements_of(class).into_iter().enumerate() {
+        if graph.pins[pin].table {
+            continue;
+        }
         let (format, port) = (graph.pins[pin].format, graph.port(pin, element));
         fields += &format!("    {} {port};\n", c_type(format));
         let shift = 64 - format.width();
@@ -46,6 +49,11 @@ fn record(graph: &Graph, name: &str, class: PinClass) -> String {
             (true, false) => format!("    r.{port} = in[{k}];\n"),
             (false, _) => format!("    r.{port} = number(in[{k}]);\n"),
         };
+    }
+    let tables = if class == PinClass::Param { graph.tables_read() } else { Vec::new() };
+    for (port, first) in tables {
+        fields += &format!("    const uint64_t *{port};\n");
+        loads += &format!("    r.{port} = in + {first};\n");
     }
     format!(
         "struct {name} {{\n{fields}}};\nPF void load({name} &r, const uint64_t *in) {{\n    (void)r; (void)in;\n{loads}}}\n\n"

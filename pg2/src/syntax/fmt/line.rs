@@ -216,6 +216,9 @@ fn spaced(pieces: &[Piece], k: usize) -> bool {
     if [";", ",", ")", "]"].iter().any(|s| b.is(s)) || ["(", "["].iter().any(|s| a.is(s)) {
         return false;
     }
+    if super::opens_table(pieces) && (a.is("{") || b.is("}")) {
+        return false;
+    }
     if a.is("..") || b.is("..") || is_prefix(pieces, k - 1) || b.is("[") {
         return false;
     }

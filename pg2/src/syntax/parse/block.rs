@@ -20,6 +20,7 @@ impl<'a> Parser<'a> {
             "do" if self.peek(1).kind == TokenKind::Word && self.is_at(2, "=") => self.fortran_loop(),
             "include" => self.include(word),
             "round" if rounds() => self.rounding(word),
+            "table" if self.opens_table() => self.table(word),
             _ => return None,
         })
     }

@@ -26,6 +26,8 @@ pub fn layout(i: &[&str], j: &[&str], params: &[&str], outputs: &[Output]) -> La
         i: pins("i", i),
         j: pins("j", j),
         params: pins("p", params),
+        tables: Vec::new(),
+        bins: Vec::new(),
         outputs: outputs.iter().enumerate().map(|(k, o)| (format!("o_x_{k}"), format(o.0), o.1)).collect(),
     }
 }

@@ -1,5 +1,7 @@
 //! Well-typed programs at random, as a user writes them.
 
+mod indexed;
+
 use super::part::{Kernel, Part};
 use hdl::Format;
 use hdl::number::exact;
@@ -21,6 +23,8 @@ struct Known {
     vectors: Vec<(String, Format)>,
     /// Matrices of three rows and columns.
     matrices: Vec<(String, Format)>,
+    /// Vectors of five parameters, which are read by any index.
+    tables: Vec<(String, Format)>,
     /// Functions of two arguments of any one format.
     functions: Vec<(String, Format)>,
     /// Compile-time numbers that the format holds.
@@ -138,6 +142,11 @@ impl Generator<'_> {
             let name = format!("v{k}");
             declare(format!("{f} {name}[3] {};", if self.once_in(2) { "ipin" } else { "jpin" }));
             self.vector_made(name, f);
+            if self.once_in(3) {
+                let name = format!("u{k}");
+                declare(format!("{f} {name}[5] param;"));
+                self.known.tables.push((name, f));
+            }
             if self.once_in(4) {
                 let name = format!("m{k}");
                 let class = ["ipin", "jpin", "param"][self.below(3)];
@@ -167,7 +176,8 @@ impl Generator<'_> {
     fn output(&mut self) -> Part {
         let (f, name) = (self.format(), self.fresh("out"));
         let reduce = self.reduction(f);
-        match self.below(12) {
+        match self.below(14) {
+            8..=10 => return self.indexed_output(f, &name, reduce),
             0..=2 => {
                 if let Some(v) = self.vector(f, 2) {
                     return Part::statement(&format!("{f} {name}[3] fout; {name} {reduce} @;"), vec![v]);
@@ -252,7 +262,9 @@ impl Generator<'_> {
 
     fn statement(&mut self) -> Part {
         let f = self.format();
-        match self.below(12) {
+        match self.below(15) {
+            12 => self.entry_of_constants(f),
+            13 | 14 if !self.known.tables.is_empty() => self.entry_of_parameters(),
             0 => {
                 let name = self.fresh("w");
                 let v = self.vector(f, 3).expect("every format has a vector");
