@@ -14,6 +14,7 @@ mod literal;
 mod loops;
 mod ops;
 mod product;
+mod range;
 mod resolve;
 mod scope;
 mod statement;

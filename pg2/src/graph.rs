@@ -31,6 +31,9 @@ pub struct Pin {
     pub len: Option<u32>,
     /// Columns of a matrix, whose elements stand by rows.
     pub columns: Option<u32>,
+    /// Patterns of the least and of the greatest number that an element takes, where the source states them. They change no
+    /// bit and no flag: only error bounds rest on them.
+    pub range: Option<[u64; 2]>,
     pub span: Span,
 }
 

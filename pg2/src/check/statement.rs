@@ -32,7 +32,9 @@ impl<'a> Checker<'a> {
             self.block_start = statement.span.start;
         }
         match &statement.kind {
-            StatementKind::Declare { format, name, lengths, class } => self.declare(*format, *name, lengths, *class),
+            StatementKind::Declare { format, name, lengths, class, range } => {
+                self.declare(*format, *name, lengths, (*class, range.as_ref()));
+            }
             StatementKind::Elements { name, lengths } => self.declare_elements(*name, lengths),
             StatementKind::Const { name, value } => self.constant(*name, *value),
             StatementKind::Assign { name, indices, value } if indices.is_empty() => self.assign(*name, *value),
@@ -66,11 +68,18 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn declare(&mut self, format: Word<'a>, name: Word<'a>, lengths: &[Tree], class: Word<'a>) {
+    fn declare(
+        &mut self,
+        format: Word<'a>,
+        name: Word<'a>,
+        lengths: &[Tree],
+        (class, range): (Word<'a>, Option<&[Tree; 2]>),
+    ) {
         let format_span = format.span;
         let format = self.format(format);
         let dims = self.dims(lengths);
         let class = self.class(class);
+        let range = range.and_then(|range| self.range_of_pin(format, class, range));
         let (Some(format), Some(dims), Some(class)) = (format, dims, class) else {
             return self.define(name, Entry::Broken, Kind::Pin, NO_EXPR);
         };
@@ -81,7 +90,8 @@ impl<'a> Checker<'a> {
         let len = (dims != Dims::Scalar).then_some(dims.elements() as u32);
         let columns = if let Dims::Matrix(_, columns) = dims { Some(columns as u32) } else { None };
         self.pin_formats.push(format_span);
-        self.builder.graph.pins.push(Pin { name: name.text.to_string(), class, format, len, columns, span: name.span });
+        let pin_name = name.text.to_string();
+        self.builder.graph.pins.push(Pin { name: pin_name, class, format, len, columns, range, span: name.span });
         if class == PinClass::Fout {
             self.slots.push(vec![Slot::Empty; dims.elements()]);
             return self.define(name, Entry::Output(pin), Kind::Pin, NO_EXPR);

@@ -10,6 +10,7 @@ mod cases;
 mod demand;
 mod diagnostics;
 mod documents;
+mod errors;
 mod evaluated;
 mod explaining;
 mod fitted;
