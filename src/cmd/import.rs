@@ -63,7 +63,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
             for kernel in all {
                 match kernel.text {
                     Ok(text) => tree.add_text(&format!("{}.pg2", kernel.name), text),
-                    Err(why) => output::tell(&format!("{} is left out: {why}", kernel.name)),
+                    Err(why) => output::tell(&format!("{} is left out: {why}\n", kernel.name)),
                 }
             }
             tree.finish_new()

@@ -111,7 +111,7 @@ fn used(model: &Model, states: &[State], k: usize, u: &Use, case: &Case) -> Stat
         state.relative = 0.0;
     }
     if case.single {
-        state = single(state);
+        state = single(state, format);
     }
     state.limit = state.limit.meet(model.values[k].range);
     // Where the exact result does not depend on what was lost, nothing is.
@@ -122,9 +122,10 @@ fn used(model: &Model, states: &[State], k: usize, u: &Use, case: &Case) -> Stat
 }
 
 /// The same bound in one part, with some room for the arithmetic of whoever proves it.
-fn single(state: State) -> State {
+fn single(state: State, format: Format) -> State {
     let room = |x: f64| x * (1.0 + 1e-9);
-    let (relative, absolute) = match (state.relative > 0.0 && state.absolute > 0.0, state.real.least() > 0.0) {
+    let is_relative = state.real.least() > 0.0 && !format.is_integral();
+    let (relative, absolute) = match (state.relative > 0.0 && state.absolute > 0.0, is_relative) {
         (false, _) => (state.relative, state.absolute),
         (true, true) => (state.as_relative(), 0.0),
         (true, false) => (0.0, state.error()),
@@ -194,7 +195,9 @@ fn floating(model: &Model, k: usize, u: &Use, state: &mut State, args: &[State])
     // What computed values are by the ranges of formats alone.
     let all = |s: &State| s.computed().most().min(value.range.most());
     let part = accuracy.relative(format);
-    state.own = up(state.own + accuracy.absolute(format, all(&before)));
+    let places = accuracy.absolute(format, all(&before));
+    let own = if accuracy.floor.is_none() && part > 0.0 { places.min(times(part, all(&before))) } else { places };
+    state.own = up(state.own + own);
     if part > 0.0 {
         state.relative = compound(state.relative, part);
         state.absolute = times(state.absolute, 1.0 + part);

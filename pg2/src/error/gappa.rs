@@ -176,8 +176,9 @@ impl Script {
             z
         } else {
             let w = format!("w{k}_{number}");
-            let part = u.accuracy.relative(model.values[k].format);
-            let is_relative = state.relative > 0.0 && part > 0.0;
+            let format = model.values[k].format;
+            let part = u.accuracy.relative(format);
+            let is_relative = state.relative > 0.0 && part > 0.0 && format.is_sign_magnitude();
             let (minus, own) = if is_relative { ("-/", part) } else { ("-", state.own) };
             self.assumed.push(format!("{w} {minus} {z} in {}", around(own)));
             w

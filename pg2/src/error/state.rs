@@ -99,6 +99,9 @@ impl State {
 
     /// The distance as a part of the real magnitude, where the value is never 0 or 0 exactly.
     pub fn as_relative(&self) -> f64 {
+        if self.end.is_finite() {
+            return f64::INFINITY;
+        }
         if self.absolute == 0.0 {
             return self.relative;
         }

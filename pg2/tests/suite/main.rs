@@ -29,6 +29,7 @@ mod lowering;
 mod matrices;
 mod mutate;
 mod mutations;
+mod ranges;
 mod remedies;
 mod rules;
 mod scheduling;

@@ -1,11 +1,10 @@
 //! `pairforge explain --error`: proven bounds of a kernel's rounding errors, and the flags that it can raise.
 
 use super::Args;
-use pg2::error::{FlagProof, OutputBound, Report, ValueBound, analyse, gappa};
+use pg2::error::{FlagProof, OutputBound, Report, ValueBound, Witness, analyse, gappa};
 use pg2::graph::Graph;
 use pg2::syntax::sources::Sources;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use terminal::failure::Failure;
@@ -34,7 +33,7 @@ struct Json {
     kernel: String,
     values: Vec<JsonValue>,
     outputs: Vec<JsonOutput>,
-    flags: BTreeMap<&'static str, JsonFlag>,
+    flags: Vec<JsonFlag>,
 }
 
 #[derive(Serialize)]
@@ -67,9 +66,17 @@ struct PerSum {
 
 #[derive(Serialize)]
 struct JsonFlag {
+    flag: &'static str,
     never: bool,
     lines: Vec<usize>,
-    raised_by: Option<BTreeMap<String, u64>>,
+    raised_by: Option<Vec<Input>>,
+}
+
+/// The pattern of an input.
+#[derive(Serialize)]
+struct Input {
+    column: String,
+    bits: u64,
 }
 
 /// Prints the bounds of a kernel.
@@ -114,8 +121,10 @@ fn json(graph: &Graph, report: &Report, sources: &Sources) -> Json {
     };
     let flag = |f: &FlagProof| {
         let lines = f.places.iter().map(|s| line(sources, *s)).collect();
-        let raised_by = f.witness.as_ref().map(|w| w.iter().cloned().collect());
-        (f.flag.names()[0], JsonFlag { never: f.places.is_empty(), lines, raised_by })
+        let inputs =
+            |w: &Witness| w.iter().map(|(column, bits)| Input { column: column.clone(), bits: *bits }).collect();
+        let raised_by = f.witness.as_ref().map(inputs);
+        JsonFlag { flag: f.flag.names()[0], never: f.places.is_empty(), lines, raised_by }
     };
     Json {
         kernel: graph.name.clone(),
