@@ -14,6 +14,7 @@ mod fmt;
 mod folding;
 mod r#gen;
 mod help;
+mod import;
 mod lanes;
 mod list;
 mod lsp;
@@ -59,6 +60,8 @@ pub enum Command {
     Bench(bench::Args),
     /// Generate kernels
     Gen(r#gen::Args),
+    /// Make kernels from other languages
+    Import(import::Args),
     /// Serve editors: diagnostics, hover, definitions, completion, formatting
     Lsp(lsp::Args),
     /// Begin a kernel: a folder with a kernel and its test
@@ -85,6 +88,7 @@ impl Command {
             Command::Fmm2(args) => args.files(),
             Command::Bench(args) => args.files(),
             Command::Gen(args) => args.files(),
+            Command::Import(args) => args.files(),
             // What it makes is in its name.
             Command::New(args) => args.files(),
             Command::Lsp(_) | Command::List(_) => Files::default(),
@@ -112,6 +116,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Fmm2(args) => fmm2::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Gen(args) => r#gen::run(args),
+        Command::Import(args) => import::run(args),
         Command::Lsp(args) => lsp::run(args),
         Command::New(args) => new::run(args),
         Command::List(args) => list::run(args),

@@ -4,6 +4,7 @@
 //! [`OPERATORS`]. [`Operator::bits`] is the specification; the Verilog that [`Operator::circuit`] leads to, the C
 //! expression and every fast path elsewhere are tested against it.
 
+pub mod accuracy;
 pub mod addend;
 pub mod compare;
 pub mod ctext;
@@ -31,6 +32,7 @@ use operators;
 use crate::circuit::target::Clock;
 use crate::circuit::{Circuit, Pipelined, Sig, pipeline};
 use crate::number::bounds::Bounds;
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::addend::{Addend, Scaling};
 use crate::{Flags, Format, Rounding};
 use ctext::{CText, CVar};
@@ -286,6 +288,11 @@ pub trait Operator: Sync {
     /// float or log format. The semantics of a use with ints and fixeds alone are its `bits`.
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
         semantics::rounded(self, inst, args)
+    }
+
+    /// The exact result that the bits stand for, and their greatest distance from it.
+    fn accuracy(&self, _inst: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Bits)
     }
 
     /// The real-arithmetic semantics of any use, lane by lane: arguments and results are as long as `out` at least.

@@ -15,6 +15,7 @@ mod literal;
 mod loops;
 mod ops;
 mod product;
+mod range;
 mod resolve;
 mod scope;
 mod select;

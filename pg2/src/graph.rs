@@ -37,10 +37,18 @@ pub struct Pin {
     pub columns: Option<u32>,
     /// Whether it is a parameter that is read by indices known at run time: a table in memory.
     pub table: bool,
+    /// Patterns of the least and of the greatest number that an element takes, where the source states them. They change no
+    /// bit and no flag: only error bounds rest on them.
+    pub range: Option<[u64; 2]>,
     pub span: Span,
 }
 
 impl Pin {
+    /// A scalar of which nothing else is stated.
+    pub fn scalar(name: impl Into<String>, class: PinClass, format: Format, span: Span) -> Pin {
+        Pin { name: name.into(), class, format, len: None, columns: None, table: false, range: None, span }
+    }
+
     /// Elements: 1 for a scalar.
     pub fn elements(&self) -> u32 {
         self.len.unwrap_or(1)

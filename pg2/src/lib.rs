@@ -24,6 +24,8 @@
 pub mod backend;
 mod check;
 pub mod diag;
+pub mod error;
+pub mod fpcore;
 pub mod gen_m2l;
 pub mod graph;
 pub mod kernels;

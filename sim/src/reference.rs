@@ -1,5 +1,6 @@
 //! The scalar reference emulator: one pair after the other through the operators' `bits`.
 
+pub mod profile;
 pub mod real;
 
 use hdl::Flags;

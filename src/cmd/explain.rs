@@ -1,6 +1,7 @@
 //! `pairforge explain`: the schedule of a kernel, as a table that can be checked by hand; or what the code of a diagnostic
 //! means.
 
+mod error;
 mod roofline;
 
 use super::build::ClockArgs;
@@ -32,12 +33,14 @@ pub struct Args {
     clock: ClockArgs,
     #[command(flatten)]
     roofline: roofline::RooflineArgs,
+    #[command(flatten)]
+    error: error::ErrorArgs,
 }
 
 impl Args {
     pub fn files(&self) -> Files {
         let files = Files::default().kernels("FILE", [&self.file]).writes("--svg", &self.svg, files::SVG);
-        self.roofline.files(files)
+        self.error.files(self.roofline.files(files))
     }
 }
 
@@ -48,6 +51,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     if args.roofline.roofline {
         return roofline::run(&args);
+    }
+    if args.error.error {
+        return error::run(&args);
+    }
+    if args.roofline.json.is_some() {
+        return Err(Failure::Usage("--json goes with --error or --roofline".into()));
     }
     let kernel = source::read(&args.file)?;
     let built = built(&args, &kernel, &source::compile(&kernel)?)?;
@@ -77,9 +86,9 @@ fn built(args: &Args, kernel: &source::Kernel, graph: &Graph) -> Result<Built, F
 /// Prints the page of a code.
 fn code(args: &Args) -> Result<(), Failure> {
     let name = &args.file;
-    if args.svg.is_some() || args.lines || args.roofline.roofline {
+    if args.svg.is_some() || args.lines || args.roofline.roofline || args.error.error {
         return Err(Failure::Usage(format!(
-            "--svg, --lines and --roofline are for kernels; `{name}` is the code of a diagnostic"
+            "--svg, --lines, --error and --roofline are for kernels; `{name}` is the code of a diagnostic"
         )));
     }
     let Some(code) = codes::find(name) else {

@@ -59,12 +59,14 @@ static PAGES: &[Page] = &[
         command: "explain",
         headings: &[
             (ENGINE, &["target", "freq", "dsp", "ii", "fit", "pipelines", "stream"]),
+            ("Error bounds", &["error", "gappa"]),
             ("Prediction", &["roofline", "n", "card"]),
             (OUTPUT, &["lines", "svg", "json"]),
         ],
         examples: &[
             ("explain p2p --lines --svg p2p.svg", "the schedule with its source lines, and a figure of it"),
             ("explain p2p --target ecp5 --freq 75", "for a device and a clock"),
+            ("explain p2p --error", "how far results can be from real numbers, for every input"),
             ("explain p2p --roofline --n 10000,100000", "times on GPUs, boards and engines"),
             ("explain PG0012", "what a diagnostic means"),
         ],
@@ -94,7 +96,7 @@ static PAGES: &[Page] = &[
             (PROBLEM, &["i", "j", "params", "cells", "periodic", "segments"]),
             (PLACE, &["backend"]),
             (ENGINE, &["pipelines", "groups", "ii"]),
-            (OUTPUT, &["output", "raw", "flags", "trace", "json"]),
+            (OUTPUT, &["output", "raw", "flags", "profile", "trace", "json"]),
         ],
         examples: &[
             ("run p2p --i i.csv --j j.csv --param eps2=0", "all pairs, to the bit; results on standard output"),
@@ -181,6 +183,11 @@ static PAGES: &[Page] = &[
         command: "gen",
         headings: &[],
         examples: &[("gen m2l --order 4 -o m2l_p4.pg2", "the M2L kernel of order 4")],
+    },
+    Page {
+        command: "import",
+        headings: &[],
+        examples: &[("import fpcore rosa.fpcore --core doppler1", "a core of FPBench as PG2")],
     },
     Page {
         command: "list",

@@ -1,6 +1,7 @@
 //! `pairforge run`: one kernel over targets and sources from CSV files: all pairs, those of neighbouring cells, or those of a
 //! list.
 
+mod profile;
 mod raised;
 mod work;
 
@@ -43,6 +44,9 @@ pub struct Args {
     /// Read and write every value as the unsigned integer of its bit pattern
     #[arg(long)]
     raw: bool,
+    /// Print for each value the range and the bits that it takes (standard error)
+    #[arg(long)]
+    profile: bool,
     /// Add a column with the flags of each target
     #[arg(long)]
     flags: bool,
@@ -100,6 +104,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
         let needed = traced.join(" or ");
         return Err(Failure::Usage(format!("--trace needs --backend {needed}; `{}` shows no waves", entry.name)));
     }
+    if args.profile && !entry.exact {
+        return Err(Failure::Usage(format!(
+            "--profile needs a backend with the formats' bits; `{}` has others",
+            entry.name
+        )));
+    }
     args.fold.check(entry)?;
     let (kernel, graph) = source::load(&args.file)?;
     if args.flags && graph.pins_of(PinClass::Fout).any(|(_, pin)| pin.name == csv::FLAGS) {
@@ -123,6 +133,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let targets = csv::read(&args.i, &i, args.raw)?;
     let sources = csv::read(&args.j, &j, args.raw)?;
     let (ni, nj) = (targets.len(), sources.len());
+    if args.profile {
+        output::tell(&profile::table(&graph, &targets, &sources, &params));
+    }
     let started = Instant::now();
     let work = Work::new(&args.which, &graph, &*backend, targets, sources)?;
     let mut progress = Progress::new(format!("running on {}", args.backend), ni);

@@ -175,6 +175,7 @@ fn every_key_of_json_is_on_its_page() {
         ("### ranks", "fmm --n 500 --ranks 2 --json k.json".to_string()),
         ("### Prediction", "fmm --n 300 --predict ulx3s --pipelines 2 --leaf 64 --json k.json".to_string()),
         ("## fmm2", "fmm2 --n 500 --kernel log --check 50 --json k.json".to_string()),
+        ("## explain --error", "explain p2p --error --json k.json".to_string()),
         ("## explain --roofline", "explain p2p --roofline --n 1000 --json k.json".to_string()),
     ];
     for (heading, command) in commands {

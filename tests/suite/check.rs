@@ -109,6 +109,41 @@ fn a_schedule_is_explained() {
 }
 
 #[test]
+fn errors_are_bounded() {
+    let p = place();
+    let text =
+        "float25.16 x ipin in 1..2;\nfloat25.16 y jpin;\nfixed64.30 o fout;\nd = x * x;\no += (fixed64.30)(d / y);\n";
+    p.write("e.pg2", text);
+    let shown = ["d ", "1.000e0", "4.000e0", "overflow: line 5; raised by", "saturation: line 5", "invalid: line 5"];
+    check_in(&p, "explain e.pg2 --error", 0, &shown, &[]);
+    p.write("f.pg2", &text.replace("jpin;", "jpin in 1..2;"));
+    check_in(&p, "explain f.pg2 --error --json e.json --gappa e.g", 0, &["invalid: never", "overflow: never"], &[]);
+    assert!(p.text("e.g").contains("->"), "{}", p.text("e.g"));
+    let bound = &p.json("e.json")["outputs"][0];
+    assert_eq!((&bound["name"], bound["proved"].as_bool()), (&"o".into(), Some(true)));
+    let per_pair = bound["per_sum"]["per_pair"].as_f64().expect("a bound");
+    assert!(per_pair > 1e-5 && per_pair < 2e-4, "{bound}");
+    check_in(&p, "explain e.pg2 --json e.json", 2, &[], &["--error", "--roofline"]);
+}
+
+#[test]
+fn cores_of_fpbench_are_imported() {
+    let p = place();
+    let core = "(FPCore (x) :name \"sine order 3\" :precision binary32 :pre (<= -2 x 2)\n (- (* 0.954929658551372 x) (* 0.12900613773279798 (* (* x x) x))))\n";
+    p.write("one.fpcore", core);
+    let text = p.run("import fpcore one.fpcore").expect(0).out;
+    assert!(text.contains("float32.23 x ipin in (-2)..2;"), "{text}");
+    p.write("one.pg2", &text);
+    check_in(&p, "explain one.pg2 --error", 0, &["result"], &[]);
+    p.write("two.fpcore", &format!("{core}{core}").replacen("sine", "other", 1));
+    check_in(&p, "import fpcore two.fpcore", 2, &[], &["--core"]);
+    check_in(&p, "import fpcore two.fpcore -o cores --format float18.9", 0, &[], &[]);
+    assert!(p.text("cores/sine_order_3.pg2").contains("float18.9 x"));
+    p.write("bad.fpcore", "(FPCore (x) x");
+    check_in(&p, "import fpcore bad.fpcore", 1, &[], &["bad.fpcore", "line 1"]);
+}
+
+#[test]
 fn every_code_is_explained() {
     for code in pg2::diag::codes::CODES {
         let page = check(&format!("explain {}", code.code), 0, &[code.code, code.summary, "Right:"], &[]).out;

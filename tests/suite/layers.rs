@@ -7,7 +7,13 @@ use std::path::{Path, PathBuf};
 /// The source folder of each crate and its layers, each before those that are made of it; of crates without an order all modules.
 const LAYERS: &[(&str, &[&str])] = &[
     ("hdl/src", &["hash", "number", "rtl", "circuit", "op", "engine", "serial", "ethernet", "board", "export"]),
-    ("pg2/src", &["diag", "syntax", "graph", "check", "middle", "backend", "report", "gen_m2l", "kernels", "vary"]),
+    (
+        "pg2/src",
+        &[
+            "diag", "syntax", "graph", "check", "middle", "error", "backend", "report", "gen_m2l", "kernels", "vary",
+            "fpcore",
+        ],
+    ),
     (
         "sim/src",
         &[

@@ -1,5 +1,6 @@
 //! Every operator's flags, bounds, circuit, signs and other facts against its bits, on uses that are made up by asking it what it takes.
 
+mod accuracy;
 mod c_bits;
 mod c_text;
 mod facts;

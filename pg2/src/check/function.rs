@@ -240,7 +240,8 @@ impl<'a> Checker<'a> {
 pub(super) fn trees_of(statements: &[Statement], trees: &mut Vec<Tree>) {
     for statement in statements {
         match &statement.kind {
-            StatementKind::Declare { lengths, .. } | StatementKind::Elements { lengths, .. } => trees.extend(lengths),
+            StatementKind::Declare { lengths, range, .. } => trees.extend(lengths.iter().chain(range.iter().flatten())),
+            StatementKind::Elements { lengths, .. } => trees.extend(lengths),
             StatementKind::Table { lengths, content, .. } => {
                 trees.extend(lengths);
                 if let TableContent::List(list) = content {

@@ -34,7 +34,9 @@ impl<'a> Checker<'a> {
             self.block_start = statement.span.start;
         }
         match &statement.kind {
-            StatementKind::Declare { format, name, lengths, class } => self.declare(*format, *name, lengths, *class),
+            StatementKind::Declare { format, name, lengths, class, range } => {
+                self.declare(*format, *name, lengths, (*class, range.as_ref()));
+            }
             StatementKind::Elements { name, lengths } => self.declare_elements(*name, lengths),
             StatementKind::Table { format, name, lengths, content } => {
                 self.declare_table((*format, *name), lengths, content);
@@ -72,11 +74,18 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn declare(&mut self, format: Word<'a>, name: Word<'a>, lengths: &[Tree], class: Word<'a>) {
+    fn declare(
+        &mut self,
+        format: Word<'a>,
+        name: Word<'a>,
+        lengths: &[Tree],
+        (class, range): (Word<'a>, Option<&[Tree; 2]>),
+    ) {
         let format_span = format.span;
         let format = self.format(format);
         let dims = self.dims(lengths);
         let class = self.class(class);
+        let range = range.and_then(|range| self.range_of_pin(format, class, range));
         let (Some(format), Some(dims), Some(class)) = (format, dims, class) else {
             return self.define(name, Entry::Broken, Kind::Pin, NO_EXPR);
         };
@@ -87,15 +96,8 @@ impl<'a> Checker<'a> {
         let len = (dims != Dims::Scalar).then_some(dims.elements() as u32);
         let columns = if let Dims::Matrix(_, columns) = dims { Some(columns as u32) } else { None };
         self.pin_formats.push(format_span);
-        self.builder.graph.pins.push(Pin {
-            name: name.text.to_string(),
-            class,
-            format,
-            len,
-            columns,
-            table: false,
-            span: name.span,
-        });
+        let scalar = Pin::scalar(name.text, class, format, name.span);
+        self.builder.graph.pins.push(Pin { len, columns, range, ..scalar });
         if class == PinClass::Fout {
             self.slots.push(vec![Slot::Empty; dims.elements() + 1]);
             return self.define(name, Entry::Output(pin), Kind::Pin, NO_EXPR);

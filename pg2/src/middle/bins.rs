@@ -27,9 +27,7 @@ pub fn gathered(graph: &Graph) -> Graph {
         // No name of a program begins like these.
         for (what, node) in [("at", at), ("value", taken)] {
             let (format, name) = (graph.node(node).format, format!("pg_{what}_{}", own.name));
-            let pin =
-                Pin { name, class: PinClass::Fout, format, len: None, columns: None, table: false, span: own.span };
-            graph.pins.push(pin);
+            graph.pins.push(Pin::scalar(name, PinClass::Fout, format, own.span));
             graph.outputs.push(Output { pin: graph.pins.len() - 1, element: 0, reduce: Reduce::Max, value: node });
         }
         graph.gathered.push(Gathered { pin, at: first, value: first + 1 });

@@ -51,12 +51,14 @@ pub struct Statement<'a> {
 /// The kind of a statement.
 #[derive(Clone, PartialEq, Debug)]
 pub enum StatementKind<'a> {
-    /// `float18.9 mj[n] jpin;`, with a length for each pair of brackets.
+    /// `float18.9 mj[n] jpin in -1..1;`, with a length for each pair of brackets.
     Declare {
         format: Word<'a>,
         name: Word<'a>,
         lengths: Vec<Tree>,
         class: Word<'a>,
+        /// The least and the greatest number.
+        range: Option<[Tree; 2]>,
     },
     /// `name[n];`: a vector or matrix whose elements are assigned one by one.
     Elements {

@@ -350,7 +350,8 @@ impl<'a> Parser<'a> {
         match self.word_at(0) {
             Some(class) => {
                 self.next();
-                Ok(StatementKind::Declare { format, name, lengths, class })
+                let range = self.range_of_pin()?;
+                Ok(StatementKind::Declare { format, name, lengths, class, range })
             }
             None => {
                 let message = format!("`{}` has no class", name.text);
@@ -363,6 +364,17 @@ impl<'a> Parser<'a> {
                 )))
             }
         }
+    }
+
+    /// `in least..greatest`, if it stands there.
+    fn range_of_pin(&mut self) -> Parsed<Option<[Tree; 2]>> {
+        if self.word_at(0).is_none_or(|word| word.text != "in") {
+            return Ok(None);
+        }
+        self.next();
+        let least = self.tree()?;
+        self.expect("..")?;
+        Ok(Some([least, self.tree()?]))
     }
 
     fn constant(&mut self) -> Parsed<StatementKind<'a>> {

@@ -30,9 +30,9 @@ pub struct RooflineArgs {
     /// With --roofline: width of the streams of an engine without a board, in bits [default: 32]
     #[arg(long, value_name = "BITS", requires = "roofline", value_parser = ["32", "64", "128"])]
     stream: Option<String>,
-    /// With --roofline: write the predictions
-    #[arg(long, value_name = "OUT.json", requires = "roofline")]
-    json: Option<PathBuf>,
+    /// With --roofline: write the predictions; with --error: the bounds
+    #[arg(long, value_name = "OUT.json")]
+    pub json: Option<PathBuf>,
 }
 
 impl RooflineArgs {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CVar, U32};
 use crate::op::facts::{Fast, Fold, Outcome};
 use crate::op::pieces::order;
@@ -48,6 +49,10 @@ impl Operator for Eq {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::truth(args[0].f64() == args[1].f64())
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Equal)
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::reduce;
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::ints;
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold};
@@ -76,6 +77,10 @@ impl Operator for Min {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::number(args[0].f64().min(args[1].f64()))
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Min)
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::format::UINT1;
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::Fast;
 use crate::op::semantics::Real;
@@ -48,6 +49,10 @@ impl Operator for Mux {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         (if args[0].bits() != 0 { args[1] } else { args[2] }, Flags::NONE)
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Choice)
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

@@ -4,6 +4,7 @@ mod magnitudes;
 mod signed;
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CType, CVar, I32, U32};
 use crate::op::ctext::{double, single};
@@ -70,6 +71,10 @@ impl Operator for Fadd {
         Real::number(args[0].f64() + args[1].f64())
     }
 
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::rounded(Meaning::Sum, inst)
+    }
+
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("({} + {})", args[0], args[1])
     }
@@ -127,6 +132,10 @@ impl Operator for Fsub {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::number(args[0].f64() - args[1].f64())
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::rounded(Meaning::Difference, inst)
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

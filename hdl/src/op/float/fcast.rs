@@ -1,6 +1,7 @@
 //! `fcast`: a float as the nearest float of another format (RULES N2, N5).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::accuracy::Accuracy;
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold, Loss};
@@ -65,6 +66,10 @@ impl Operator for Fcast {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         (args[0], Flags::NONE)
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::cast(inst)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

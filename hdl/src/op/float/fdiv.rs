@@ -2,6 +2,7 @@
 
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::Fast;
@@ -67,6 +68,10 @@ impl Operator for Fdiv {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         quotient(args[0], args[1])
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::rounded(Meaning::Quotient, inst)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

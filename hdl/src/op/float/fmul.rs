@@ -1,6 +1,7 @@
 //! `fmul`: correctly rounded float multiplication (RULES N2).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CType, CVar};
 use crate::op::ctext::{double, single};
@@ -71,6 +72,10 @@ impl Operator for Fmul {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::number(args[0].f64() * args[1].f64())
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::rounded(Meaning::Product, inst)
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

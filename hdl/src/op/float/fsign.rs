@@ -1,6 +1,7 @@
 //! `fneg` and `fabs`: the sign of a float changed or dropped.
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Twice};
@@ -46,6 +47,10 @@ impl Operator for Fneg {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::number(-args[0].f64())
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Negative)
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
@@ -105,6 +110,10 @@ impl Operator for Fabs {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::number(args[0].f64().abs())
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Magnitude)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -1,6 +1,7 @@
 //! `sumsq`: the sum of the squares of two to four floats, exact but for one rounding (RULES N2).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CType, CVar, I32, U32};
 use crate::op::pieces::float_parts::logic::field;
@@ -59,6 +60,10 @@ impl Operator for Sumsq {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::number(args.iter().map(|x| x.f64() * x.f64()).sum())
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::rounded(Meaning::SumOfSquares, inst)
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

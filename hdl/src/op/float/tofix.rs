@@ -5,6 +5,7 @@ pub mod pointed;
 
 use super::{FSCALE, FSCALEV};
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::accuracy::Accuracy;
 use crate::op::addend::{Addend, Scaling};
 use crate::op::ctext::floats;
 use crate::op::ctext::ints;
@@ -84,6 +85,10 @@ impl Operator for Tofix {
 
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::cast(inst.result, inst.attrs.round, args[0].f64())
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::cast(inst)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -1,6 +1,7 @@
 //! `tofloat`: an int or fixed as the nearest float (RULES N2, N5).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::accuracy::Accuracy;
 use crate::op::ctext::floats;
 use crate::op::ctext::ints;
 use crate::op::ctext::{CText, CVar};
@@ -67,6 +68,10 @@ impl Operator for Tofloat {
 
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::number(args[0].value(inst.args[0]))
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::cast(inst)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -1,6 +1,7 @@
 //! `abs`: the magnitude of an int or fixed; the least value wraps to itself without a flag (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::ints;
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold, Twice};
@@ -48,6 +49,10 @@ impl Operator for Abs {
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         let negative = inst.result.to_int(args[0]) < 0;
         ((if negative { args[0].wrapping_neg() } else { args[0] }) & inst.result.mask(), Flags::NONE)
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Magnitude)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

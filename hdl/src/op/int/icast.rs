@@ -1,6 +1,7 @@
 //! `icast`: int to int: the low bits, extended by the source's signedness (RULES N5).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold, Loss};
 use crate::op::pieces::fold;
@@ -57,6 +58,10 @@ impl Operator for Icast {
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         (inst.args[0].to_int(args[0]) as u64 & inst.result.mask(), Flags::NONE)
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Same)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

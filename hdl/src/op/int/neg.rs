@@ -1,6 +1,7 @@
 //! `neg`: int and fixed negation, which wraps without a flag (RULES N3).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Twice};
 use crate::op::pieces::parts;
@@ -41,6 +42,10 @@ impl Operator for Neg {
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         (args[0].wrapping_neg() & inst.result.mask(), Flags::NONE)
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Negative)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -1,6 +1,7 @@
 //! `shl`: an int or fixed shifted left by a constant; bits that leave are lost (RULES N4).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold, Unwrapped};
 use crate::op::pieces::fold;
@@ -51,6 +52,10 @@ impl Operator for Shl {
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         (args[0] << inst.attrs.n & inst.result.mask(), Flags::NONE)
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Scaled(inst.attrs.n))
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

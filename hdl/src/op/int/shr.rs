@@ -1,6 +1,7 @@
 //! `shr`: an int or fixed shifted right by a constant, towards minus infinity (RULES N4).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold};
 use crate::op::pieces::fold;
@@ -55,6 +56,10 @@ impl Operator for Shr {
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         ((inst.result.to_int(args[0]) >> inst.attrs.n) as u64 & inst.result.mask(), Flags::NONE)
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy { ulps: if inst.attrs.n == 0 { 0.0 } else { 1.0 }, ..Accuracy::exact(Meaning::Scaled(-inst.attrs.n)) }
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -1,6 +1,7 @@
 //! `sub`: int and fixed subtraction, which wraps without a flag (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold, Unwrapped};
 use crate::op::pieces::fold;
@@ -42,6 +43,10 @@ impl Operator for Sub {
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         (args[0].wrapping_sub(args[1]) & inst.result.mask(), Flags::NONE)
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Difference)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

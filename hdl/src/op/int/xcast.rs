@@ -3,6 +3,7 @@
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::rounding;
+use crate::op::accuracy::Accuracy;
 use crate::op::ctext::ints;
 use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::{Fold, Loss};
@@ -79,6 +80,10 @@ impl Operator for Xcast {
         } else {
             (limit as u64 & to.mask(), Flags::SATURATION)
         }
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::cast(inst)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -1,6 +1,7 @@
 //! `xdiv`: division of fixeds of one format: rounded to nearest even, then wrapped; a zero divisor gives 0 and `invalid` (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::ints;
 use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::Fold;
@@ -47,6 +48,10 @@ impl Operator for Xdiv {
         let (q, r) = (n / d, n % d);
         let up = !inst.truncates() && (2 * r > d || (2 * r == d && q & 1 == 1));
         (parts::wrap_signed(format, (a < 0) != (b < 0), q.wrapping_add(up as u128)), Flags::NONE)
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::rounded(Meaning::Quotient, inst)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::rounding;
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::{Fold, Unwrapped};
 use crate::op::pieces::fold;
@@ -52,6 +53,10 @@ impl Operator for Xmul {
         let magnitude =
             rounding::rescale(a.unsigned_abs() * b.unsigned_abs(), format.frac().unwrap_or(0), inst.attrs.round);
         (parts::wrap_signed(format, (a < 0) != (b < 0), magnitude), Flags::NONE)
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::rounded(Meaning::Product, inst)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -3,6 +3,7 @@
 use crate::Rounding;
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, float_frac, unpack};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::logs;
 use crate::op::ctext::{CText, CVar, I32, U32};
@@ -58,6 +59,10 @@ impl Operator for Fromlog {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         (args[0], Flags::NONE)
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::rounded(Meaning::Same, inst)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -6,6 +6,7 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, Parts, pack, unpack};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::logs;
 use crate::op::ctext::{CText, CVar, I32, U32};
@@ -71,6 +72,10 @@ impl Operator for Ladd {
         Real::number(args[0].f64() + args[1].f64())
     }
 
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::rounded(Meaning::Sum, inst)
+    }
+
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
         format!("({} + {})", args[0], args[1])
     }
@@ -119,6 +124,10 @@ impl Operator for Lsub {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::number(args[0].f64() - args[1].f64())
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::rounded(Meaning::Difference, inst)
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::accuracy::Accuracy;
 use crate::op::ctext::floats;
 use crate::op::ctext::logs;
 use crate::op::ctext::{CText, CVar, I32};
@@ -61,6 +62,10 @@ impl Operator for Lcast {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         (args[0], Flags::NONE)
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::cast(inst)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

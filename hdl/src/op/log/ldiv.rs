@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::logs;
 use crate::op::ctext::{CText, CVar, I32};
@@ -53,6 +54,10 @@ impl Operator for Ldiv {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         quotient(args[0], args[1])
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Quotient)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::logs;
 use crate::op::ctext::{CText, CVar, I32};
@@ -57,6 +58,10 @@ impl Operator for Lmul {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::number(args[0].f64() * args[1].f64())
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Product)
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

@@ -3,6 +3,7 @@
 use crate::circuit::target::Cost;
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::logs;
 use crate::op::ctext::{CText, CVar, I32};
@@ -78,6 +79,12 @@ impl Operator for Lpow {
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
         let (x, (n, d)) = (args[0].f64(), reduced(&inst.attrs));
         semantics::power(x, n, d)
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        let (n, d) = reduced(&inst.attrs);
+        let meaning = Meaning::Power(n, d);
+        if d == 1 { Accuracy::exact(meaning) } else { Accuracy::rounded(meaning, inst) }
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

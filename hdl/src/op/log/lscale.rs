@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{Parts, pack, unpack};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::logs;
 use crate::op::ctext::{CText, CVar, I32};
@@ -51,6 +52,10 @@ impl Operator for Lscale {
 
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
         times_power(args[0], inst.attrs.n as i128)
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Scaled(inst.attrs.n))
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
@@ -105,6 +110,10 @@ impl Operator for Lscalev {
 
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
         times_power(args[0], inst.args[1].to_int(args[1].bits()) * inst.attrs.d as i128)
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::ScaledBy(inst.attrs.d))
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::lns::unpack;
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::Twice;
@@ -42,6 +43,10 @@ impl Operator for Lneg {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::number(-args[0].f64())
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Negative)
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {
@@ -94,6 +99,10 @@ impl Operator for Labs {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::number(args[0].f64().abs())
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Magnitude)
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

@@ -2,6 +2,7 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::number::lns::{self, Parts, float_frac, pack};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::logs;
 use crate::op::ctext::{CText, CVar, I32};
@@ -56,6 +57,10 @@ impl Operator for Tolog {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         (args[0], Flags::NONE)
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::rounded(Meaning::Same, inst)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

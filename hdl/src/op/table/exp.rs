@@ -11,6 +11,7 @@ pub(super) mod tests;
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Dd, Expr, Node, exp2};
 use crate::number::rounding;
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CType, CVar, I32};
 use crate::op::facts;
@@ -229,6 +230,10 @@ impl Operator for Exp {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::number(args[0].f64().exp())
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::table(Meaning::Exp, self.table(inst))
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -18,6 +18,7 @@ use crate::circuit::{Circuit, Sig};
 use crate::hash::fnv;
 use crate::number::exact::{Exact, to_bits};
 use crate::number::real::{Dd, Evaluator, Expr, Smooth};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts;
 use crate::op::int::xcast::Xcast;
@@ -155,6 +156,10 @@ impl Operator for Func {
         let inside = x.max(function.ends.0).min(function.ends.1);
         let (value, flags) = Real::defined(function.evaluator.value(Dd::from(inside)).map(|v| v.value.hi));
         (value, flags | Flags::INVALID.when(x != inside))
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::table(Meaning::Function, self.table(inst))
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -9,6 +9,7 @@ mod tests;
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Dd, Interval, MAX_ORDER, Smooth, Value, elementary, exp2};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CType, CVar, I32, I64, U32};
 use crate::op::facts;
@@ -280,6 +281,10 @@ impl Operator for Log {
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         let x = args[0].f64();
         Real::defined((x > 0.0).then(|| x.ln()))
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::table(Meaning::Log, self.table(inst))
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -17,6 +17,7 @@ mod tests;
 pub use table::{Prepared, prepared};
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::{Fast, Fold};
 use crate::op::float::fmul::Fmul;
@@ -173,6 +174,16 @@ impl Operator for Pow {
     fn real(&self, inst: &Inst, args: &[Real]) -> (Real, Flags) {
         let (x, (n, d)) = (args[0].f64(), reduced(&inst.attrs));
         semantics::power(x, n, d)
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        let (n, d) = reduced(&inst.attrs);
+        let meaning = Meaning::Power(n, d);
+        match method(inst) {
+            Method::One(_) | Method::Same => Accuracy::exact(meaning),
+            Method::Square => Accuracy::rounded(meaning, &square(inst)),
+            Method::Table(_) => Accuracy::table(meaning, self.table(inst)),
+        }
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

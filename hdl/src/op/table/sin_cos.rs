@@ -14,6 +14,7 @@ mod tests;
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Call, Dd, Expr, Node, exp2};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts;
@@ -228,7 +229,7 @@ pub fn prepared(format: Format, cosine: bool) -> &'static Prepared {
 
 /// The operators differ in a quarter of a turn.
 macro_rules! operator {
-    ($type:ty, $name:literal, $cosine:literal, $summary:literal, $real:expr) => {
+    ($type:ty, $name:literal, $cosine:literal, $summary:literal, $real:expr, $meaning:expr) => {
         impl Operator for $type {
             fn name(&self) -> &'static str {
                 $name
@@ -264,6 +265,10 @@ macro_rules! operator {
                 Real::defined((x.abs() < exp2(LIMIT)).then(|| $real(x)))
             }
 
+            fn accuracy(&self, inst: &Inst) -> Accuracy {
+                Accuracy::table($meaning, self.table(inst))
+            }
+
             fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
                 let call = c_call(inst, $name, args[0]);
                 let far = inst.result.is_float()
@@ -288,5 +293,19 @@ macro_rules! operator {
     };
 }
 
-operator!(Sin, "sin", false, "sine of radians; faithful; of a float from 2^20 on it is 0 and invalid", f64::sin);
-operator!(Cos, "cos", true, "cosine of radians; faithful; of a float from 2^20 on it is 0 and invalid", f64::cos);
+operator!(
+    Sin,
+    "sin",
+    false,
+    "sine of radians; faithful; of a float from 2^20 on it is 0 and invalid",
+    f64::sin,
+    Meaning::Sin
+);
+operator!(
+    Cos,
+    "cos",
+    true,
+    "cosine of radians; faithful; of a float from 2^20 on it is 0 and invalid",
+    f64::cos,
+    Meaning::Cos
+);

@@ -68,8 +68,8 @@ impl<'a> Line<'a> {
         }
         let word = |p: &Piece| p.kind == Some(TokenKind::Word);
         if self.is_declaration() {
-            // format name [length] class ;
-            let class = pieces.len() - 2;
+            // format name [length] class [in range] ;
+            let class = class(pieces);
             let fits = class >= 2 && word(&pieces[1]) && word(&pieces[class]);
             return fits.then(|| vec![pieces[0].text.to_string(), joined(&pieces[1..class])]);
         }
@@ -91,9 +91,15 @@ impl<'a> Line<'a> {
             front += cell;
             front += &" ".repeat(width.saturating_sub(cell.len()) + gap);
         }
-        let used = if self.is_declaration() { self.pieces.len() - 2 } else { 1 };
+        let used = if self.is_declaration() { class(self.pieces) } else { 1 };
         broken(&self.pieces[used..], front, &indent)
     }
+}
+
+/// The place of a declaration's class: before its range, or before its end.
+fn class(pieces: &[Piece]) -> usize {
+    let range = pieces.iter().position(|p| p.kind == Some(TokenKind::Word) && p.text == "in");
+    range.unwrap_or(pieces.len() - 1).saturating_sub(1)
 }
 
 /// The pieces on one line.

@@ -1,0 +1,209 @@
+//! Proven error bounds: no pair exceeds one, they come near what is found by searching for the worst pair, and Gappa proves
+//! them again where it is found.
+
+use hdl::Flags;
+use hdl::hash::fnv;
+use pg2::error::trial::{Bits, Trial};
+use pg2::error::{Report, analyse, gappa};
+use pg2::graph::Graph;
+use std::process::Command;
+
+fn compiled(name: &str, text: &str) -> Graph {
+    let compiled = pg2::compile(name, text).map_err(|errors| format!("{name}: {errors:?}\n{text}"));
+    compiled.unwrap().graph
+}
+
+/// Tries of the search for the worst pair of an output.
+const TRIES: usize = 4000;
+
+/// Holds every value and output of a kernel to its bounds, on the worst pairs that are found. Gives for each output the bound and the
+/// worst distance.
+fn held(graph: &Graph, report: &Report, tries: usize) -> Vec<(String, f64, f64)> {
+    let trial = Trial::new(graph);
+    let seed = fnv(&graph.name);
+    let node = |name: &str| graph.nodes.iter().position(|n| n.name == name);
+    let outputs = report.outputs.iter().zip(&graph.outputs).map(|(o, output)| (&o.value, output.value.0 as usize));
+    let mut found = Vec::new();
+    for (bound, k) in outputs {
+        let (inputs, worst) = trial.worst(tries, seed, |pair| trial.error(pair, k));
+        let pair = trial.pair(&inputs);
+        assert!(
+            worst <= bound.bound.absolute,
+            "{} of {}: {worst:e} exceeds {bound:?} for {inputs:?}",
+            bound.name,
+            graph.name
+        );
+        for value in &report.values {
+            let Some(at) = node(&value.name) else { continue };
+            let error = trial.error(&pair, at);
+            assert!(
+                error <= value.bound.absolute,
+                "{} of {}: {error:e}, {value:?}, {inputs:?}",
+                value.name,
+                graph.name
+            );
+            let size = pair.real[at].value(graph.nodes[at].format).abs();
+            let part = value.bound.relative * size * (1.0 + 1e-12);
+            assert!(error <= part || part.is_nan(), "{} of {}: {error:e} > {part:e}", value.name, graph.name);
+        }
+        found.push((bound.name.clone(), bound.bound.absolute, worst));
+    }
+    found
+}
+
+/// No pair raises a flag that is proved never to be raised, and a witness raises its own.
+fn flags_hold(graph: &Graph, report: &Report) {
+    let trial = Trial::new(graph);
+    for proof in &report.flags {
+        let raises = |pair: &pg2::error::trial::Pair| pair.flags.iter().any(|f| f.contains(proof.flag));
+        if proof.places.is_empty() {
+            let (inputs, _) = trial.worst(300, 9, |pair| if raises(pair) { 1.0 } else { 0.0 });
+            assert!(!raises(&trial.pair(&inputs)), "{}: {:?} by {inputs:?}", graph.name, proof.flag);
+        }
+        if let Some(witness) = &proof.witness {
+            let inputs = trial.pins.iter().map(|k| {
+                let name = &graph.nodes[*k].name;
+                witness.iter().find(|w| w.0 == *name).map_or(0, |w| w.1)
+            });
+            assert!(raises(&trial.pair(&inputs.collect::<Vec<_>>())), "{}: {proof:?}", graph.name);
+        }
+    }
+}
+
+#[test]
+fn no_pair_of_a_shipped_kernel_exceeds_its_bound() {
+    for kernel in pg2::kernels::KERNELS {
+        let graph = compiled(kernel.name, kernel.text);
+        let report = analyse(&graph);
+        held(&graph, &report, TRIES);
+        flags_hold(&graph, &report);
+    }
+}
+
+/// Bounds are of use where they are near what happens.
+#[test]
+fn bounds_are_near_the_worst_pairs() {
+    let ranges = "fixed32.31 xi[3] ipin in -0.5..0.5; fixed32.31 xj[3] jpin in -0.5..0.5; float25.16 m jpin in -1..1;";
+    let kernels = [
+        format!("{ranges} fixed64.30 o fout; r = (float25.16)(xj - xi); o += (fixed64.30)(m * pg_rsqrt(r * r));"),
+        format!("{ranges} fixed64.16 o fout; r = (float25.16)(xj - xi); s = pg_inv(r * r); o += (fixed64.16)(m * s * r[0]);"),
+        "float32.23 x ipin in 1..2; float32.23 y jpin in 1..2; float32.23 o fout; t = x * y; o max= (t - 1) / (t * t - 0.5);".into(),
+        "float25.16 x ipin in -3..3; float25.16 o fout; o max= pg_exp(x) * pg_sin(x);".into(),
+    ];
+    for (k, text) in kernels.iter().enumerate() {
+        let graph = compiled(&format!("near{k}"), text);
+        for (name, bound, worst) in held(&graph, &analyse(&graph), 20_000) {
+            assert!(bound <= 20.0 * worst, "{name} of {text}: bound {bound:e}, worst {worst:e}");
+        }
+    }
+}
+
+/// Expressions over floats and fixeds of small formats, made at random.
+fn random_kernel(seed: u64) -> String {
+    let mut random = Bits(seed);
+    let format = ["float13.6", "float18.9", "fixed20.10", "log17.8", "float32.23"][random.next() as usize % 5];
+    let mut text =
+        format!("{format} a ipin in -2..3; {format} b jpin in 0.25..4; {format} c param; {format} o fout;\n");
+    let mut names = vec!["a".to_string(), "b".into(), "b".into(), "c".into()];
+    for k in 0..3 + random.next() % 6 {
+        let mut pick = || names[random.next() as usize % names.len()].clone();
+        let (x, y, z) = (pick(), pick(), pick());
+        let (table, is_float) = (!format.starts_with("log"), format.starts_with("float"));
+        let value = match random.next() % 14 {
+            0 | 1 => format!("{x} + {y}"),
+            2 | 3 => format!("{x} - {y}"),
+            4 | 5 => format!("{x} * {y}"),
+            6 => format!("{x} / {y}"),
+            7 => format!("{x} < {y} ? {z} : {x}"),
+            8 => format!("pg_max({x}, pg_abs({y}))"),
+            9 if is_float => format!("pg_sqrt(pg_abs({x}))"),
+            10 if is_float => format!("pg_pow({x}, -3, 2)"),
+            11 if table => format!("pg_exp(pg_min({x}, 2))"),
+            12 if table => format!("pg_sin({x})"),
+            _ => format!("{x} * 0.3 - {y}"),
+        };
+        text += &format!("v{k} = {value};\n");
+        names.push(format!("v{k}"));
+    }
+    text + &format!("o max= {};\n", names[names.len() - 1])
+}
+
+#[test]
+fn no_pair_of_a_random_kernel_exceeds_its_bound() {
+    let mut bounded = 0;
+    for seed in 0..150 {
+        let graph = compiled(&format!("random{seed}"), &random_kernel(seed));
+        let report = analyse(&graph);
+        held(&graph, &report, 600);
+        flags_hold(&graph, &report);
+        bounded += report.outputs[0].value.is_proved as usize;
+    }
+    assert!(bounded > 30, "only {bounded} kernels have a bound");
+}
+
+#[test]
+fn what_has_no_bound_says_where_and_which_range_would_help() {
+    let text =
+        "float32.23 x ipin; float32.23 y jpin in 1..2;\nfloat32.23 o fout;\nd = y - 1.0;\np = x * y;\no max= p;\n";
+    let report = analyse(&compiled("k", text));
+    let why = report.outputs[0].value.why.clone().expect("x can be anything");
+    assert_eq!(why, "`p` can overflow float32.23; state a range (`in least..greatest`) of `x`");
+    let overflow = report.flags.iter().find(|f| f.flag == Flags::OVERFLOW).unwrap();
+    assert!(overflow.witness.is_some(), "the greatest x overflows");
+    let invalid = report.flags.iter().find(|f| f.flag == Flags::INVALID).unwrap();
+    assert!(invalid.places.is_empty());
+}
+
+/// A literal is the number that was written, not the one that its format has.
+#[test]
+fn the_rounding_of_a_literal_counts() {
+    let text = "float13.6 x ipin in 1..1; float13.6 o fout; o max= x * 0.1;";
+    let bound = analyse(&compiled("k", text)).outputs[0].value.bound.clone();
+    let format: hdl::Format = "float13.6".parse().unwrap();
+    let nearest = format.to_f64(hdl::number::exact::parse(format, "0.1").unwrap());
+    assert!(bound.absolute >= (nearest - 0.1).abs(), "{bound:?}");
+    assert!(bound.absolute <= 0.1 / 64.0, "{bound:?}");
+}
+
+/// Whether Gappa is there; without it a test says so, and fails where all tools are required.
+fn gappa_found() -> bool {
+    let found = Command::new("gappa").arg("--version").output().is_ok_and(|o| o.status.success());
+    if !found {
+        assert!(std::env::var_os("REQUIRE_TOOLS").is_none(), "gappa not found");
+        eprintln!("skipped: gappa not found");
+    }
+    found
+}
+
+#[test]
+fn gappa_proves_the_bounds_again() {
+    if !gappa_found() {
+        return;
+    }
+    let text = "float25.16 x ipin in 1..2; float25.16 y jpin in 3..4; fixed64.30 o fout;
+        d = y - x; r = pg_rsqrt(x * x + y * y); o += (fixed64.30)(d * r * r);";
+    // The claims of the others are too many for a test, or there is nothing to claim.
+    let shipped = [
+        "p2p",
+        "p2p_paper",
+        "p2p_small",
+        "gravity",
+        "gravity_log",
+        "grape5",
+        "coulomb",
+        "harmonic2d",
+        "log2d",
+        "stokeslet",
+    ];
+    let shipped = shipped.map(|name| (name, pg2::kernels::find(name).expect("it is shipped").text));
+    for (name, text) in [("small", text)].into_iter().chain(shipped) {
+        let graph = compiled(name, text);
+        let script = gappa::script(&graph).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let path = std::env::temp_dir().join(format!("pairforge-{}-{name}.g", std::process::id()));
+        std::fs::write(&path, &script).unwrap();
+        let ended = Command::new("gappa").arg(&path).output().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{name}: {said}\n{script}");
+    }
+}
