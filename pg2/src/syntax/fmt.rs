@@ -136,7 +136,9 @@ fn statement(pieces: &[Piece]) -> usize {
 /// Whether the statement at the front is a table, whose list has braces.
 fn opens_table(pieces: &[Piece]) -> bool {
     let is_name = |p: &Piece| matches!(p.kind, Some(TokenKind::Word | TokenKind::Format));
-    pieces[0].text == "table" && pieces.get(1).is_some_and(is_name) && !pieces.get(2).is_some_and(|p| p.is("="))
+    pieces[0].text == "table"
+        && pieces.get(1).is_some_and(is_name)
+        && !(pieces.get(2).is_some_and(|p| p.is("=")) && matches!(pieces[1].text, "max" | "min"))
 }
 
 /// Writes all lines, with declarations, `=` and comments in columns.

@@ -82,8 +82,8 @@ impl<'a> Maker<'a> {
                 Demand::Always => flags.extend(raised.iter().map(|(f, when)| format!("({when} ? {}u : 0u)", f.0))),
                 Demand::Never => {}
                 Demand::When(condition) => {
-                    for (f, when) in raised {
-                        let field = format!("r{k}_{}", f.0);
+                    for (n, (f, when)) in raised.into_iter().enumerate() {
+                        let field = format!("r{k}_{n}_{}", f.0);
                         stores.push(format!("r.{field} = {when};"));
                         let counts = format!("{letter}.{field} & {}", self.holds(condition));
                         fields.push(("uint32_t".to_string(), field));

@@ -173,6 +173,8 @@ fn pair(graph: &Graph, selections: &[Selection]) -> String {
     let mut lines = String::new();
     for (k, node) in graph.nodes.iter().enumerate() {
         let value = match &node.kind {
+            // Lookups read it.
+            NodeKind::Pin { pin, .. } if graph.pins[*pin].table => continue,
             NodeKind::Pin { pin, element } => {
                 let record = match graph.pins[*pin].class {
                     PinClass::Ipin => "t",

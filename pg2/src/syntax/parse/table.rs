@@ -11,7 +11,11 @@ impl<'a> Parser<'a> {
     pub(super) fn opens_table(&self) -> bool {
         match self.peek(1).kind {
             TokenKind::Format => true,
-            TokenKind::Word => !self.is_at(2, "="),
+            // `table max= x` is a reduction.
+            TokenKind::Word => {
+                let reduces = self.word_at(1).is_some_and(|w| matches!(w.text, "max" | "min")) && self.is_at(2, "=");
+                !reduces
+            }
             _ => false,
         }
     }
@@ -20,7 +24,7 @@ impl<'a> Parser<'a> {
     pub(super) fn table(&mut self, word: Word<'a>) -> Parsed<StatementKind<'a>> {
         self.only_in_files(word.span, "a table")?;
         self.next();
-        let has_format = self.kind() == TokenKind::Format || !self.is_at(1, "[");
+        let has_format = self.kind() == TokenKind::Format || !self.is_at(1, "[") && !self.is_at(1, "=");
         let format = if has_format { Some(self.format()?) } else { None };
         let name = self.new_name()?;
         let lengths = self.indices()?;
