@@ -11,6 +11,7 @@ pub mod fold;
 pub(crate) mod memory;
 pub mod names;
 pub mod netlist;
+pub mod registers;
 pub mod ring;
 pub mod term;
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub struct Manifest {
     /// Cycles from a pair's entry to its value.
     pub latency: u32,
     pub pins: Vec<PinEntry>,
-    /// Flip-flop bits of one pipeline.
+    /// Flip-flop bits of one lane, its accumulators included.
     pub register_bits: u64,
     pub operators: Vec<OperatorEntry>,
     /// Tables of functions; `error_ulp` is a proven bound.
@@ -111,7 +111,7 @@ impl Manifest {
             pipelines: config.pipelines,
             latency: built.schedule.depth,
             pins: built.graph.pins.iter().map(pin).collect(),
-            register_bits: built.schedule.register_bits(),
+            register_bits: pg2::report::lane::lane_of(built, config).register_bits,
             operators: operators(built),
             tables: tables(built),
             files,

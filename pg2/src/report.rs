@@ -2,4 +2,5 @@
 
 pub mod area;
 pub mod explain;
+pub mod lane;
 pub mod origins;

@@ -17,6 +17,7 @@ mod formatting;
 mod functions;
 mod graphs;
 mod growth;
+mod habits;
 mod hostile;
 mod includes;
 mod large;
