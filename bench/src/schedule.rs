@@ -3,6 +3,7 @@
 use hdl::circuit::target::Clock;
 use pg2::backend::build::{build, build_folded};
 use pg2::report::explain::explain;
+use pg2::report::lane::lane;
 use std::time::Instant;
 use terminal::failure::Failure;
 use terminal::say;
@@ -11,13 +12,14 @@ use terminal::source;
 /// Every shipped kernel, M2L of each order among them, at 150 MHz on the generic target.
 pub fn run() -> Result<(), Failure> {
     say!(
-        "  {:<15} {:>6} {:>6} {:>14} {:>14} {:>14} {:>9} {:>9}",
+        "  {:<15} {:>6} {:>6} {:>14} {:>14} {:>14} {:>9} {:>9} {:>9}",
         "kernel",
         "nodes",
         "depth",
         "bits, early",
         "bits",
         "least, proved",
+        "lane",
         "at once",
         "ms"
     )?;
@@ -31,16 +33,20 @@ pub fn run() -> Result<(), Failure> {
         let (bits, bound) = (built.register_bits(), built.bound_bits);
         proved += (bits == bound) as usize;
         say!(
-            "  {name:<15} {:>6} {:>6} {:>14} {bits:>14} {bound:>14} {:>9} {ms:>9.1}",
+            "  {name:<15} {:>6} {:>6} {:>14} {bits:>14} {bound:>14} {:>9} {:>9} {ms:>9.1}",
             built.graph.nodes.len(),
             built.schedule.depth,
             built.early_bits,
+            lane(&built).register_bits,
             if built.merged { "yes" } else { "no" },
         )?;
     }
     say!("  {proved} of {} have the least register bits that the solver's dual allows at their depth", count())?;
     say!(
         "  input: every shipped kernel, 150 MHz, `generic`. Bits are registers and what waits in memory, flags included"
+    )?;
+    say!(
+        "  lane: registers of a lane as its Verilog declares them, with accumulators and the registers of the target"
     )?;
     say!(
         "  at once: cut into stages as one circuit; the others operator by operator, each operator and then what waits"
@@ -55,13 +61,14 @@ const INTERVALS: [u32; 4] = [2, 3, 5, 8];
 /// Every shipped kernel folded: the units that share, against the fewest that there can be.
 fn folded() -> Result<(), Failure> {
     say!(
-        "\n  {:<15} {:>3} {:>6} {:>6} {:>9} {:>14} {:>12} {:>9}",
+        "\n  {:<15} {:>3} {:>6} {:>6} {:>9} {:>14} {:>9} {:>12} {:>9}",
         "kernel",
         "K",
         "depth",
         "units",
         "at least",
         "bits",
+        "lane",
         "multiplexers",
         "ms"
     )?;
@@ -72,12 +79,14 @@ fn folded() -> Result<(), Failure> {
             let started = Instant::now();
             let built = build_folded(&graph, (Clock::default_clock(), ii), &kernel.sources, Vec::new());
             let ms = 1e3 * started.elapsed().as_secs_f64();
-            let units = explain(&built, &kernel.sources).folded.unwrap_or_default();
+            let account = explain(&built, &kernel.sources);
+            let units = account.folded.unwrap_or_default();
             let (all, least) = units.kinds.iter().fold((0, 0), |(a, b), k| (a + k.2, b + k.3));
             say!(
-                "  {name:<15} {ii:>3} {:>6} {all:>6} {least:>9} {:>14} {:>12} {ms:>9.1}",
+                "  {name:<15} {ii:>3} {:>6} {all:>6} {least:>9} {:>14} {:>9} {:>12} {ms:>9.1}",
                 built.schedule.depth,
                 built.register_bits(),
+                account.lane.register_bits,
                 units.choices
             )?;
         }

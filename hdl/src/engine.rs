@@ -156,6 +156,15 @@ pub fn plain_pipeline(layout: &Layout, pipeline: &crate::rtl::netlist::Netlist) 
     lane::plain(layout, pipeline)
 }
 
+/// A lane of the engine of `config` as a netlist: i registers, pipeline and accumulators.
+pub fn lane(config: &Config, pipeline: &crate::rtl::netlist::Netlist) -> crate::rtl::netlist::Netlist {
+    let modules = lane::modules(config, pipeline);
+    let top = modules.last().map_or(String::new(), |m| m.name.clone());
+    let mut netlist = crate::rtl::netlist::Netlist { top, modules: pipeline.modules.clone() };
+    modules.into_iter().for_each(|m| netlist.add(m));
+    netlist
+}
+
 /// Defaults of an engine's configuration. Widths and memories in 32-bit words fit small boards.
 pub mod usual {
     pub const PIPELINES: u32 = 8;

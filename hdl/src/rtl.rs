@@ -13,6 +13,7 @@ pub mod loaded;
 pub(crate) mod memory;
 pub mod names;
 pub mod netlist;
+pub mod registers;
 pub mod ring;
 pub mod term;
 #[cfg(test)]

@@ -17,10 +17,10 @@ pub struct Manifest {
     /// Cycles from a pair's entry to its value.
     pub latency: u32,
     pub pins: Vec<PinEntry>,
-    /// Flip-flop bits of one pipeline.
     /// Outputs that are gathered together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub selections: Vec<SelectionEntry>,
+    /// Flip-flop bits of one lane, its accumulators included.
     pub register_bits: u64,
     pub operators: Vec<OperatorEntry>,
     /// Tables of functions; `error_ulp` is a proven bound.
@@ -128,7 +128,7 @@ impl Manifest {
             latency: built.schedule.depth,
             pins: built.graph.own_pins().map(pin).collect(),
             selections: selections(&built.graph),
-            register_bits: built.schedule.register_bits(),
+            register_bits: pg2::report::lane::lane_of(built, config).register_bits,
             operators: operators(built),
             tables: tables(built),
             files,

@@ -11,6 +11,7 @@ mod fitted;
 mod foreign;
 mod format;
 mod function;
+mod habits;
 mod literal;
 mod loops;
 mod ops;

@@ -2,5 +2,6 @@
 
 pub mod area;
 pub mod explain;
+pub mod lane;
 pub mod origins;
 pub mod selections;

@@ -299,7 +299,8 @@ impl Design {
         let all = json!({
             "kernel": e.kernel, "target": e.target, "mhz": e.mhz, "cycles": e.depth,
             "register_bits": e.register_bits(), "operator_bits": e.operator_bits, "delay_bits": e.delay_bits,
-            "flag_bits": e.flag_bits, "memory_bits": e.memory_bits, "multipliers": e.multipliers(), "table_bits": e.rom_bits(),
+            "flag_bits": e.flag_bits, "sum_bits": e.lane.sum_bits, "target_bits": e.lane.target_bits,
+            "memory_bits": e.memory_bits + e.lane.memory_bits, "multipliers": e.multipliers(), "table_bits": e.rom_bits(),
             "rows": e.rows.iter().map(row).collect::<Vec<_>>(),
         });
         all.to_string()

@@ -68,11 +68,12 @@ pub struct OutputError {
 /// A variant with its cost, and how far it is off.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Point {
+    /// Of a lane, its accumulators included.
     pub register_bits: u64,
     /// Over all multipliers, the product of their operands' widths.
     pub multiplier_bits: u64,
     pub table_bits: u64,
-    /// Bits that wait in memory, on targets where they do.
+    /// Bits in memory: of values that wait, on targets where they do, and of the lane around the pipeline.
     pub memory_bits: u64,
     pub multipliers: u32,
     pub cycles: u32,
@@ -101,7 +102,7 @@ impl Point {
             register_bits: account.register_bits(),
             multiplier_bits: account.multiplier_bits(),
             table_bits: account.rom_bits(),
-            memory_bits: account.memory_bits,
+            memory_bits: account.memory_bits + account.lane.memory_bits,
             multipliers: account.multipliers(),
             cycles: account.depth,
             error: errors.iter().fold(0.0, |a, e| a.max(e.rel_l2)),

@@ -46,6 +46,11 @@ impl<'a> Checker<'a> {
                 self.error(error.help(format!("write `{text}`")).edit(span, text));
                 return Value::Error;
             }
+            let text = args.first().and_then(|a| self.short(a.1)).and_then(|x| self.written(&name[3..], &args, &[x]));
+            if let (1, Some(text)) = (args.len(), text) {
+                self.error(error.help(format!("write `{text}`")).edit(span, text));
+                return Value::Error;
+            }
             self.error(error.help(format!("write `{}`", function.call())));
             return Value::Error;
         }

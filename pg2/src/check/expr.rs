@@ -65,6 +65,9 @@ impl<'a> Checker<'a> {
             }
             ExprKind::Cast(word, arg) => {
                 let value = values.take(*arg);
+                if self.cast_of_c(*word, &value, *arg, span) {
+                    return Value::Error;
+                }
                 match self.format(*word) {
                     Some(format) => self.cast(format, value, self.span(*arg)),
                     None => Value::Error,

@@ -2,6 +2,7 @@
 
 use super::Checker;
 use super::call::Arg;
+use super::habits;
 use super::literal;
 use super::scope::Symbol;
 use super::value::{Typed, Value};
@@ -153,9 +154,12 @@ impl<'a> Checker<'a> {
             _ => false,
         });
         let texts: Option<Vec<String>> = args.iter().map(|a| self.short(*a)).collect();
-        let written = texts.filter(|_| !own).and_then(|t| match (name, &t[..]) {
-            ("mod" | "fmod", [x, m]) if of_ints => Some(format!("({x} % {m})")),
-            _ => equivalent(name, &t),
+        let is_free = functions::meant(name).is_none_or(|f| matches!(f.rule, Rule::Power(None)));
+        let written = texts.filter(|_| !own && is_free).and_then(|t| match (name, &t[..]) {
+            ("mod" | "fmod" | "rem" | "mod_int", [x, m]) if of_ints => Some(format!("({x} % {m})")),
+            ("modulo", [x, m]) if of_ints => Some(format!("(({x} % {m} + {m}) % {m})")),
+            ("div" | "idiv", [x, m]) if of_ints => Some(format!("({x} / {m})")),
+            _ => self.written(name, given, &t).or_else(|| equivalent(name, &t)),
         });
         let error = || {
             let message = format!("there is no function `{}`", function.text);
@@ -177,6 +181,19 @@ impl<'a> Checker<'a> {
             self.error(error);
             return Value::Error;
         }
+        let plain = habits::plain_name(function.text);
+        if plain != name && !plain.is_empty() && !own {
+            let known = functions::meant(&plain);
+            if let Some(known) = known {
+                self.error(error().help(format!("write `{}`", known.call())).edit(function.span, known.name));
+                return Value::Error;
+            }
+            let texts: Option<Vec<String>> = args.iter().map(|a| self.short(*a)).collect();
+            if let Some(text) = texts.and_then(|t| self.written(&plain, given, &t).or_else(|| equivalent(&plain, &t))) {
+                self.error(error().help(format!("write `{text}`")).edit(span, text));
+                return Value::Error;
+            }
+        }
         let real = [name, name.trim_end_matches('f')];
         if let Some((known, _)) =
             CALLS.iter().find(|c| real.contains(&c.0) && functions::function(&format!("pg_{}", c.0)).is_none())
@@ -188,7 +205,7 @@ impl<'a> Checker<'a> {
             self.error(error);
             return Value::Error;
         }
-        if let Some(help) = advice(name) {
+        if let Some(help) = advice(name).or_else(|| advice(&plain)) {
             self.error(error().help(help));
             return Value::Error;
         }
@@ -288,7 +305,29 @@ fn equivalent(name: &str, args: &[String]) -> Option<String> {
         ("norm2" | "sqr" | "square" | "sq", [x]) if name != "norm2" => format!("({x} * {x})"),
         ("not", [x]) => format!("!{x}"),
         ("hypot", [a, b]) => format!("pg_sqrt({a} * {a} + {b} * {b})"),
-        ("fma" | "mad", [a, b, c]) => format!("({a} * {b} + {c})"),
+        ("rhypot", [a, b]) => format!("pg_rsqrt({a} * {a} + {b} * {b})"),
+        ("norm3d", [a, b, c]) => format!("pg_sqrt({a} * {a} + {b} * {b} + {c} * {c})"),
+        ("rnorm3d", [a, b, c]) => format!("pg_rsqrt({a} * {a} + {b} * {b} + {c} * {c})"),
+        ("normalize" | "normalized", [v]) => format!("({v} * pg_rsqrt({v} * {v}))"),
+        ("distance", [a, b]) => format!("pg_sqrt(({a} - {b}) * ({a} - {b}))"),
+        ("clamp" | "clip", [x, low, high]) => format!("pg_min(pg_max({x}, {low}), {high})"),
+        ("saturate", [x]) => format!("pg_min(pg_max({x}, 0), 1)"),
+        ("fdim" | "dim", [a, b]) => format!("pg_max({a} - {b}, 0)"),
+        ("copysign" | "sign", [a, b]) => format!("({b} < 0 ? -pg_abs({a}) : pg_abs({a}))"),
+        ("sign" | "sgn" | "signum", [x]) => format!("({x} > 0 ? 1 : {x} < 0 ? -1 : 0)"),
+        ("step", [e, x]) => format!("({x} < {e} ? 0 : 1)"),
+        ("mix" | "lerp", [a, b, t]) => format!("({a} + ({b} - {a}) * {t})"),
+        ("where" | "ifelse", [c, a, b]) | ("merge", [a, b, c]) | ("select", [b, a, c]) => format!("({c} ? {a} : {b})"),
+        ("log1p", [x]) => format!("pg_log(1 + {x})"),
+        ("expm1", [x]) => format!("(pg_exp({x}) - 1)"),
+        ("exp10", [x]) => format!("pg_exp({x} * 2.30258509299404568402)"),
+        ("divide" | "fdivide" | "fdiv", [a, b]) => format!("({a} / {b})"),
+        ("multiply" | "fmul" | "mul24" | "mul", [a, b]) => format!("({a} * {b})"),
+        ("add" | "fadd", [a, b]) => format!("({a} + {b})"),
+        ("subtract" | "fsub" | "sub", [a, b]) => format!("({a} - {b})"),
+        ("negative", [x]) => format!("(-{x})"),
+        ("pown" | "powr", [x, e]) => return foreign::power(x, e),
+        ("fma" | "mad" | "muladd" | "mad24", [a, b, c]) => format!("({a} * {b} + {c})"),
         ("log2", [x]) => format!("(pg_log({x}) * 1.44269504088896340736)"),
         ("log10", [x]) => format!("(pg_log({x}) * 0.434294481903251827651)"),
         ("exp2", [x]) => format!("pg_exp({x} * 0.693147180559945309417)"),

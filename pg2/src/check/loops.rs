@@ -41,6 +41,7 @@ impl<'a> Checker<'a> {
             return false;
         };
         if a >= b {
+            self.warn_of_empty_loop(variable, (a, b), range);
             self.resolve_block(&[variable], body);
             return false;
         }

@@ -81,6 +81,7 @@ impl<'a> Checker<'a> {
             }
         }
         let ids = (a.1, b.1);
+        self.warn_of_division(op, &a, &b, span);
         if self.shapes_clash(op, &a, &b) {
             return Value::Error;
         }

@@ -90,6 +90,9 @@ codes! {
     SHIFTED_OUT "PG0106" "a shift that always gives 0";
     XOR_POWER "PG0107" "an exclusive or that looks like a power";
     BECOMES_ZERO "PG0108" "a number that becomes 0 in its format";
+    INT_DIVISION "PG0115" "a division of integers by a number with a point";
+    EMPTY_LOOP "PG0116" "a loop that never runs";
+    BY_ZERO "PG0117" "a division by 0";
     FUNCTION_FLOOR "PG0121" "a function that is less exact where it is small";
 }
 

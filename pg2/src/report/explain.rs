@@ -8,6 +8,7 @@ use crate::backend::build::Built;
 use crate::graph::{Graph, NodeId, NodeKind};
 use crate::middle::fold::Folded;
 use crate::middle::lines::Lines;
+use crate::report::lane::{LaneBits, lane};
 use crate::report::selections;
 use crate::syntax::sources::Text;
 use hdl::op::{Inst, TableUse};
@@ -87,6 +88,8 @@ pub struct Explain {
     pub bound_bits: u64,
     /// Registers of the flags on their way.
     pub flag_bits: u64,
+    /// The lane that is built around the pipeline.
+    pub lane: LaneBits,
     /// The longest time between two registers in ns, and what the clock leaves for it.
     pub worst: f64,
     pub budget: f64,
@@ -108,8 +111,13 @@ pub struct Units {
 }
 
 impl Explain {
-    /// All flip-flop bits of the pipeline.
+    /// All flip-flop bits of a lane, its accumulators included.
     pub fn register_bits(&self) -> u64 {
+        self.lane.register_bits
+    }
+
+    /// Flip-flop bits of the pipeline's operators, results and flags.
+    pub fn pipeline_bits(&self) -> u64 {
         self.operator_bits + self.delay_bits + self.flag_bits
     }
 
@@ -147,6 +155,7 @@ pub fn explain<'a>(built: &Built, text: impl Into<Text<'a>>) -> Explain {
         bound_bits: built.bound_bits,
         memory_bits: built.memory_bits,
         flag_bits: built.flag_bits,
+        lane: lane(built),
         worst: built.worst,
         budget: clock.budget(),
         folded: built.folded.as_ref().map(|f| units(f, graph)),
@@ -303,13 +312,12 @@ impl std::fmt::Display for Explain {
             if self.memory_bits > 0 {
                 writeln!(f, "bits in memory {:>8}  behind the units, where their values wait", self.memory_bits)?;
             }
-            writeln!(f, "register bits  {:>8}", self.register_bits())?;
             return self.sums(f);
         }
-        let all = self.register_bits() + self.memory_bits;
+        let all = self.pipeline_bits() + self.memory_bits;
         let beside = match self.memory_bits {
             0 => String::new(),
-            bits => format!("and {bits} bits that wait in memory; "),
+            bits => format!(" and {bits} bits that wait in memory"),
         };
         let least = match self.bound_bits == all {
             true => "the least for this depth is",
@@ -317,8 +325,8 @@ impl std::fmt::Display for Explain {
         };
         writeln!(
             f,
-            "register bits  {:>8}  {beside}{least} {}; {} more if all came as early as possible",
-            self.register_bits(),
+            "pipeline       {:>8}  bits of registers{beside}; {least} {}; {} more if all came as early as possible",
+            self.pipeline_bits(),
             self.bound_bits,
             self.early_bits - all.min(self.early_bits)
         )?;
@@ -351,9 +359,22 @@ impl Units {
 impl Explain {
     /// The sums at the end of the text.
     fn sums(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let lane = &self.lane;
+        writeln!(f, "register bits  {:>8}  of a lane", self.register_bits())?;
         writeln!(f, "  operators    {:>8}", self.operator_bits)?;
         writeln!(f, "  results      {:>8}  on their way to where they are read", self.delay_bits)?;
         writeln!(f, "  flags        {:>8}", self.flag_bits)?;
+        writeln!(
+            f,
+            "  sums         {:>8}  of the outputs, with guard bits, and what is kept of the last targets",
+            lane.sum_bits
+        )?;
+        writeln!(f, "  targets      {:>8}  in the banks of i registers", lane.target_bits)?;
+        let others = self.register_bits().saturating_sub(self.pipeline_bits() + lane.sum_bits + lane.target_bits);
+        writeln!(f, "  entry        {others:>8}  pairs as they come, what travels beside them, addresses of memories")?;
+        if lane.memory_bits > 0 {
+            writeln!(f, "  in memory    {:>8}  of sums, and of what travels beside the pairs", lane.memory_bits)?;
+        }
         writeln!(f, "multipliers    {:>8}", self.multipliers())?;
         writeln!(f, "ROM bits       {:>8}", self.rom_bits())?;
         writeln!(f, "longest path   {:>8.2} ns of {:.2} ns, flip-flops not counted", self.worst, self.budget)?;

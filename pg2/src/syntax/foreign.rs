@@ -1,17 +1,33 @@
 //! Constructs of other languages, and their equivalents in PG2.
 
+use crate::syntax::functions;
 use hdl::number::exact::{Exact, parse_decimal};
 use hdl::op::MAX_NUMERATOR;
+use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 
 /// Names of constants that others define, with their values to more digits than any format has.
 pub static CONSTANTS: &[(&[&str], &str)] = &[
     (&["pi", "PI", "Pi", "M_PI"], "3.14159265358979323846"),
-    (&["M_PI_2"], "1.57079632679489661923"),
+    (&["M_PI_F", "CUDART_PI", "CUDART_PI_F"], "3.14159265358979323846"),
+    (&["M_PI_2", "M_PI_2_F"], "1.57079632679489661923"),
+    (&["M_PI_4"], "0.785398163397448309616"),
+    (&["M_2_PI"], "0.636619772367581343076"),
+    (&["M_LN2"], "0.693147180559945309417"),
+    (&["M_LN10"], "2.30258509299404568402"),
+    (&["M_LOG2E"], "1.44269504088896340736"),
+    (&["M_SQRT1_2"], "0.707106781186547524401"),
     (&["M_1_PI"], "0.318309886183790671538"),
     (&["M_2_SQRTPI"], "1.12837916709551257390"),
     (&["M_SQRT2"], "1.41421356237309504880"),
     (&["M_E"], "2.71828182845904523536"),
+    (&["INT_MAX", "INT32_MAX"], "2147483647"),
+    (&["INT_MIN", "INT32_MIN"], "-2147483648"),
+    (&["UINT_MAX", "UINT32_MAX"], "4294967295"),
+    (&["FLT_MAX"], "3.40282346e38"),
+    (&["FLT_MIN"], "1.17549436e-38"),
+    (&["FLT_EPSILON"], "1.1920928955078125e-7"),
+    (&["DBL_EPSILON"], "2.220446049250313e-16"),
     (&["true", "True", "TRUE"], "1"),
     (&["false", "False", "FALSE"], "0"),
 ];
@@ -19,11 +35,26 @@ pub static CONSTANTS: &[(&[&str], &str)] = &[
 /// The words with which other languages begin a definition.
 pub static OPENINGS: &[&str] = &[
     "let", "var", "auto", "val", "real", "double", "float", "int", "long", "short", "unsigned", "uint", "bool",
-    "fixed", "ufixed",
+    "fixed", "ufixed", "half", "wire", "reg", "logic", "integer", "size_t",
+];
+
+/// The words with which they begin the definition of a number that is known at compile time.
+pub static CONSTANT_OPENINGS: &[&str] = &["param", "parameter", "localparam", "constexpr"];
+
+/// Modules of other languages in front of the names of functions.
+pub static MODULES: &[&str] =
+    &["np", "numpy", "math", "cmath", "jnp", "torch", "cp", "cupy", "scipy", "linalg", "special", "tf", "Math", "Base"];
+
+/// Types of C and its kin, which may stand in parentheses in front of others.
+pub static TYPES: &[&str] = &[
+    "int", "float", "double", "long", "short", "unsigned", "half", "bool", "char", "size_t", "uint", "real", "integer",
 ];
 
 /// A power in the terms of PG2; `None` where the exponent has no such form, or the base is too long to be repeated.
 pub fn power(base: &str, exponent: &str) -> Option<String> {
+    if let Some(number) = power_of_number(base, exponent) {
+        return Some(number);
+    }
     if base.len() > 40 || base.contains(['\n', '\r']) {
         return None;
     }
@@ -45,6 +76,37 @@ pub fn power(base: &str, exponent: &str) -> Option<String> {
         n if n % 2 != 0 && n.unsigned_abs() <= MAX_NUMERATOR as u64 => format!("pg_pow({base}, {n}, 2)"),
         _ => return None,
     })
+}
+
+/// `10**-3` and `2**5`: a number to an integer power is a number; and `2**r`, which is an exponential.
+fn power_of_number(base: &str, exponent: &str) -> Option<String> {
+    let base = base.trim();
+    let value = number(base)?;
+    if value.is_negative() || value.is_zero() {
+        return None;
+    }
+    match number(exponent) {
+        None if exponent.len() > 40 || exponent.contains(['\n', '\r']) => None,
+        None => {
+            let is = |n: i64| value == Exact::from(BigInt::from(n));
+            let of = |scale: &str| Some(format!("pg_exp({exponent} * {scale})"));
+            match () {
+                () if is(2) && functions::function("pg_exp2").is_some() => Some(format!("pg_exp2({exponent})")),
+                () if is(2) => of("0.693147180559945309417"),
+                () if is(10) => of("2.30258509299404568402"),
+                () => None,
+            }
+        }
+        Some(e) if e.is_integer() && e.abs() <= Exact::from(BigInt::from(60)) => {
+            let e = e.to_integer().to_i32()?;
+            if base == "10" {
+                return Some(format!("1e{e}"));
+            }
+            let size = value.is_integer().then(|| value.to_integer().pow(e.unsigned_abs()))?;
+            Some(if e < 0 { format!("(1 / {size})") } else { size.to_string() })
+        }
+        Some(_) => None,
+    }
 }
 
 /// A number, a quotient of two, or the negative of one, perhaps in parentheses.
@@ -86,10 +148,32 @@ fn good(text: &str) -> bool {
 /// A malformed number as it was probably meant.
 pub fn mended_number(text: &str) -> Option<String> {
     let mended = |t: &str| if good(t) { Some(t.to_string()) } else { mended_number(t) };
-    if text.len() > 60 || text.starts_with("0x") || text.starts_with("0b") {
+    if text.len() > 60 {
         return None;
     }
     let small = text.to_ascii_lowercase();
+    if let Some(pattern) = mended_pattern(&small) {
+        return Some(pattern);
+    }
+    if small.starts_with("0x") || small.starts_with("0b") || small.starts_with("0o") || small.contains('\'') {
+        return None;
+    }
+    // The types of Rust, and a Float32 of Julia.
+    let typed = ["f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize", "isize"];
+    if let Some(number) = typed.iter().find_map(|t| small.strip_suffix(t)).filter(|n| good(n)) {
+        return Some(number.to_string());
+    }
+    if let Some((number, power)) = small.split_once('f')
+        && !power.is_empty()
+        && power.bytes().all(|b| b.is_ascii_digit())
+        && good(number)
+    {
+        return Some(format!("{number}e{power}"));
+    }
+    let half = small.strip_suffix('h').filter(|n| n.contains('.') && good(n));
+    if let Some(number) = half {
+        return Some(number.to_string());
+    }
     let bare = small.trim_end_matches(['f', 'l', 'u']);
     if bare.len() < small.len() && good(bare) {
         return Some(bare.to_string());
@@ -112,8 +196,44 @@ pub fn mended_number(text: &str) -> Option<String> {
     let letters = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (number, name) = text.split_at(letters);
     let is_name =
-        name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && !name.starts_with(['e', 'E', 'x', 'X']);
+        name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && !name.starts_with(['e', 'E']) && number != "0";
     (is_name && good(number)).then(|| format!("{number} * {name}"))
+}
+
+/// Bits as other languages write them: `0o17`, `0xFFULL`, `8'hFF`, `1'000`; the text is in small letters.
+fn mended_pattern(text: &str) -> Option<String> {
+    let bits = |digits: &str, radix: u32| {
+        let value = u64::from_str_radix(&digits.replace(['_', '\''], ""), radix).ok()?;
+        Some(format!("{value:#x}").to_ascii_uppercase().replacen("0X", "0x", 1))
+    };
+    if let Some((width, rest)) = text.split_once('\'') {
+        let rest = rest.strip_prefix('s').unwrap_or(rest);
+        let is_number = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+        if is_number(rest) && is_number(width) {
+            let joined = text.replace('\'', "");
+            return good(&joined).then_some(joined);
+        }
+        let (base, digits) = rest.split_at_checked(1)?;
+        return match base {
+            "h" => bits(digits, 16),
+            "b" => bits(digits, 2),
+            "o" => bits(digits, 8),
+            "d" if is_number(digits) => Some(digits.replace('_', "")),
+            _ => None,
+        };
+    }
+    if let Some(digits) = text.strip_prefix("0o") {
+        return bits(digits, 8);
+    }
+    let suffixed = |digits: &str, radix: u32| {
+        let bare = digits.trim_end_matches(['u', 'l']);
+        if bare.len() < digits.len() { bits(bare, radix) } else { None }
+    };
+    match text.split_at_checked(2)? {
+        ("0x", digits) => suffixed(digits, 16),
+        ("0b", digits) => suffixed(digits, 2),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -147,5 +267,8 @@ mod tests {
         assert_eq!(given.map(of), ["1.0", "2.5", "1.5e-3", "1000", "2 * r", "3. * dx", "", "", "", "", "0"]);
         let kinds = ["1.0_8", "1.0_dp", "1_4", "1d0_16", "2.5_f64", "1_000_i32", "1_000.5_8", "1_00"];
         assert_eq!(kinds.map(of), ["1.0", "1.0", "1", "1e0", "2.5", "1000", "1000.5", "100"]);
+        let patterns = ["0o17", "0xFFULL", "8'hFF", "4'b1_01", "12'd10", "1'000", "0b11u", "8'hxz"];
+        assert_eq!(patterns.map(of), ["0xF", "0xFF", "0xFF", "0x5", "10", "1000", "0x3", ""]);
+        assert_eq!(["0.5h", "2h", "1f0", "2.5f3", "3f32", "7u8"].map(of), ["0.5", "2 * h", "1e0", "2.5e3", "3", "7"]);
     }
 }

@@ -145,6 +145,10 @@ fn word(input: &str) -> (&str, TokenKind) {
     if !shaped {
         return (rest, TokenKind::Word);
     }
+    // Functions of other languages that look like formats; no logarithmic format is without a point.
+    if matches!(word, "log2" | "log10") && rest.trim_start_matches(blank).starts_with('(') {
+        return (rest, TokenKind::Word);
+    }
     let digits_follow = rest.strip_prefix('.').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
     if !digits_follow {
         return (rest, TokenKind::Format);
@@ -169,7 +173,9 @@ fn number(input: &str) -> &str {
             matches!(c, b'+' | b'-') && !hex && end > 0 && matches!(bytes[end - 1], b'e' | b'E' | b'd' | b'D');
         // Two points are a range, not a number with two fractions.
         let point = c == b'.' && bytes.get(end + 1) != Some(&b'.');
-        if !(c.is_ascii_alphanumeric() || c == b'_' || point || exponent_sign) {
+        // `8'hFF` and `1'000`.
+        let tick = c == b'\'' && end > 0 && bytes.get(end + 1).is_some_and(|c| c.is_ascii_alphanumeric());
+        if !(c.is_ascii_alphanumeric() || c == b'_' || point || exponent_sign || tick) {
             break;
         }
         end += 1;

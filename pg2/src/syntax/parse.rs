@@ -4,6 +4,7 @@ mod bare;
 mod block;
 mod expr;
 mod foreign;
+mod habits;
 mod recover;
 mod selection;
 mod table;
@@ -11,7 +12,7 @@ mod table;
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, report};
 use crate::syntax::ast::{Expr, ExprId, ExprKind, Program, Statement, StatementKind, Tree, Word};
-use crate::syntax::foreign::OPENINGS;
+use crate::syntax::foreign::{CONSTANT_OPENINGS, OPENINGS};
 use crate::syntax::lex::{Token, TokenKind, lex_part};
 use crate::syntax::sources::Sources;
 use hdl::Reduce;
@@ -264,6 +265,7 @@ impl<'a> Parser<'a> {
         if let Some(selection) = self.selection()? {
             return Ok(selection);
         }
+        self.foreign_comment()?;
         let Some(word) = self.word_at(0) else {
             return self.expected("a statement");
         };
@@ -272,6 +274,7 @@ impl<'a> Parser<'a> {
                 return parsed;
             }
             self.foreign_statement(word)?;
+            self.habit(word)?;
         }
         let reduces = matches!(self.word_at(1), Some(w) if matches!(w.text, "max" | "min")) && self.is_at(2, "=");
         match self.peek(1).kind {
@@ -290,6 +293,10 @@ impl<'a> Parser<'a> {
             self.next();
             let name = self.new_name()?;
             return self.value_with_format(word, name);
+        }
+        if CONSTANT_OPENINGS.contains(&word.text) {
+            let error = self.foreign(format!("there is no `{}` here", word.text), word.span, "write `const`");
+            return self.fail(error.edit(word.span, "const"));
         }
         let message = format!("`{}` cannot open a statement", word.text);
         let error = Diagnostic::error(codes::SYNTAX, message, word.span, "not expected here");
@@ -343,6 +350,7 @@ impl<'a> Parser<'a> {
             return self.fail(error.help("write a declaration for each name"));
         }
         if self.is("=") {
+            self.list_of_values(format.span, name, Some(format.text))?;
             let message = format!("`{}` is declared with a format and a value", name.text);
             let error = Diagnostic::error(codes::SYNTAX, message, format.span, "values have no declared format");
             return self.fail(error.help(format!("write `{} = ({})...`", name.text, format.text)));
@@ -389,11 +397,17 @@ impl<'a> Parser<'a> {
     fn assignment(&mut self) -> Parsed<StatementKind<'a>> {
         if self.is_at(1, "=") {
             let name = self.new_name()?;
+            self.list_of_values(name.span, name, None)?;
             self.next();
-            return Ok(StatementKind::Assign { name, indices: Vec::new(), value: self.tree()? });
+            let value = self.tree()?;
+            self.chain_of_names(name, value.root)?;
+            return Ok(StatementKind::Assign { name, indices: Vec::new(), value });
         }
         let target = self.new_name()?;
         let indices = self.indices()?;
+        if indices.len() == 1 && self.is("=") {
+            self.list_of_values(target.span, target, None)?;
+        }
         if !indices.is_empty() && self.eat("=") {
             return Ok(StatementKind::Assign { name: target, indices, value: self.tree()? });
         }
@@ -445,6 +459,20 @@ impl<'a> Parser<'a> {
                 let message = format!("there is no `{s}`");
                 let error = Diagnostic::error(codes::ASSIGNMENT, message, token.span, "not an operator");
                 self.fail(error.help("outputs take `+=`, `max=` and `min=`; other names take `=`, once"))
+            }
+            TokenKind::Symbol("<=") => {
+                let error = Diagnostic::error(
+                    codes::ASSIGNMENT,
+                    "`<=` compares, and gives no value",
+                    token.span,
+                    "not an assignment",
+                );
+                self.fail(error.help("write `=`").edit(token.span, "="))
+            }
+            TokenKind::Symbol(":") if self.is_at(1, "=") => {
+                let whole = token.span.to(self.peek(1).span);
+                let error = Diagnostic::error(codes::ASSIGNMENT, "there is no `:=`", whole, "not an operator");
+                self.fail(error.help("write `=`").edit(whole, "="))
             }
             _ => self.expected("`=`, `+=`, `max=` or `min=`"),
         }

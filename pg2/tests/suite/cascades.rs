@@ -34,7 +34,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("for (int k = 2; k <= 2; k++)\n  o += (fixed64.30)v[k];\n", &["PG0004", "PG0004"]),
     ("for (int k = 3; k > 0; k--)\n  o += (fixed64.30)v[k];\n", &["PG0004"]),
     ("s = (float32.23)0;\nfor (k = 0; k < 3; ++k) s += v[k];\no += (fixed64.30)s;\n", &["PG0004", "PG0004"]),
-    ("for k in 0...3 {\n  o += (fixed64.30)v[k];\n}\n", &["PG0031"]),
+    ("for k in 0...3 {\n  o += (fixed64.30)v[k];\n}\n", &["PG0004"]),
     ("while (x > 0) {\n  o += (fixed64.30)x;\n}\n", &["PG0004"]),
     ("while x > 0:\n    o += (fixed64.30)x;\n", &["PG0004"]),
     ("switch (x) {\n  case 1: y = x;\n}\no += (fixed64.30)x;\n", &["PG0004"]),
@@ -45,7 +45,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("y = x ** n;\nz = y * 2;\no += (fixed64.30)z;\n", &["PG0004"]),
     ("y = sqrt(x;\nz = y * 2;\no += (fixed64.30)z;\n", &["PG0004"]),
     ("y == x;\no += (fixed64.30)y;\n", &["PG0004"]),
-    ("y := x;\no += (fixed64.30)y;\n", &["PG0004"]),
+    ("y := x;\no += (fixed64.30)y;\n", &["PG0009"]),
     ("o =+ (fixed64.30)x;\n", &["PG0016"]),
     ("do k = 1, 1\n  o += (fixed64.30)v[k];\nend do\n", &["PG0004"]),
     (

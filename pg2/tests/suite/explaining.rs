@@ -26,11 +26,11 @@ fn the_sums_are_those_of_the_netlist() {
         built.netlist.verify().unwrap();
         let e = explain(&built, text);
         let top = built.netlist.module(&built.netlist.top).unwrap();
-        assert_eq!(e.register_bits(), registers(&built.netlist, top), "{name}");
-        assert_eq!(e.rows.iter().map(|r| r.operator_bits + r.delay_bits).sum::<u64>() + e.flag_bits, e.register_bits());
+        assert_eq!(e.pipeline_bits(), registers(&built.netlist, top), "{name}");
+        assert_eq!(e.rows.iter().map(|r| r.operator_bits + r.delay_bits).sum::<u64>() + e.flag_bits, e.pipeline_bits());
         assert_eq!(e.kinds.iter().map(|k| k.register_bits).sum::<u64>(), e.operator_bits);
         assert_eq!(e.memory_bits > 0, clock.target.name != "generic", "{name}");
-        assert!(e.register_bits() + e.memory_bits == e.bound_bits && e.bound_bits <= e.early_bits, "{name}");
+        assert!(e.pipeline_bits() + e.memory_bits == e.bound_bits && e.bound_bits <= e.early_bits, "{name}");
         assert!(e.worst <= e.budget, "{name}");
     }
 }
@@ -47,8 +47,8 @@ fn what_waits_in_a_kernel_that_is_too_large_for_one_circuit_waits_in_memory_too(
         built.netlist.verify().unwrap();
         let e = explain(&built, &m2l[..]);
         let top = built.netlist.module(&built.netlist.top).unwrap();
-        assert_eq!(e.register_bits(), registers(&built.netlist, top), "{family}");
-        println!("{family}: {} register bits, {} in memory", e.register_bits(), e.memory_bits);
+        assert_eq!(e.pipeline_bits(), registers(&built.netlist, top), "{family}");
+        println!("{family}: {} register bits, {} in memory", e.pipeline_bits(), e.memory_bits);
         assert_eq!(e.memory_bits > e.delay_bits, family != "generic", "{family}");
     }
 }

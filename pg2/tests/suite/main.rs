@@ -18,6 +18,7 @@ mod formatting;
 mod functions;
 mod graphs;
 mod growth;
+mod habits;
 mod hostile;
 mod includes;
 mod large;

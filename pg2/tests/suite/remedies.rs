@@ -10,16 +10,16 @@ use pg2::graph::{Graph, NodeKind, PinClass};
 use std::collections::BTreeMap;
 
 /// Values by the names of CSV columns.
-type Values = BTreeMap<String, String>;
+pub(crate) type Values = BTreeMap<String, String>;
 
 /// `a = 3, b = 7`.
-fn values(text: &str) -> Values {
+pub(crate) fn values(text: &str) -> Values {
     let pair = |p: &str| p.split_once('=').map(|(n, v)| (n.trim().to_string(), v.trim().to_string()));
     text.split(',').filter(|p| !p.trim().is_empty()).map(|p| pair(p).unwrap_or_else(|| panic!("{p}"))).collect()
 }
 
 /// The result of one pair, as it is printed.
-fn evaluate(graph: &Graph, inputs: &Values) -> Values {
+pub(crate) fn evaluate(graph: &Graph, inputs: &Values) -> Values {
     let mut bits: Vec<u64> = Vec::new();
     for node in &graph.nodes {
         let value = match &node.kind {
@@ -74,7 +74,7 @@ fn stated(code: &Code) -> Option<(Values, Values)> {
     Some((values(outputs), values(inputs)))
 }
 
-fn findings(text: &str) -> Vec<Diagnostic> {
+pub(crate) fn findings(text: &str) -> Vec<Diagnostic> {
     match pg2::compile("remedy", text) {
         Ok(compiled) => compiled.warnings,
         Err(errors) => errors,
@@ -82,7 +82,7 @@ fn findings(text: &str) -> Vec<Diagnostic> {
 }
 
 /// Makes the edits of all findings until there are none to make.
-fn followed(text: &str) -> String {
+pub(crate) fn followed(text: &str) -> String {
     let mut text = text.to_string();
     for _ in 0..8 {
         let edits: Vec<Edit> = findings(&text).into_iter().flat_map(|d| d.edits).collect();

@@ -23,6 +23,7 @@ mod folded;
 mod fractions;
 mod gmii;
 mod kernels;
+mod lane_bits;
 mod language;
 mod link;
 mod link_lint;

@@ -92,6 +92,7 @@ impl<'a> Parser<'a> {
             Some(range) => range,
             None => {
                 let from = self.tree()?;
+                self.inclusive_range()?;
                 self.expect("..")?;
                 (from, self.tree()?)
             }
@@ -103,10 +104,14 @@ impl<'a> Parser<'a> {
     /// `if (c) { } else if (d) { } else { }`; the parentheses are part of the condition and may be left out.
     fn branches(&mut self) -> Parsed<StatementKind<'a>> {
         let mut arms = Vec::new();
+        let opening = self.peek(0).span;
         loop {
             self.next();
             self.condition_at = self.at;
             let condition = self.tree()?;
+            if arms.is_empty() {
+                self.guard(opening, condition.root)?;
+            }
             let body = self.block(BlockKind::Branch)?;
             arms.push(Arm { condition, body });
             if self.is_else_if() {

@@ -4,6 +4,7 @@ use super::{MAX_NESTING, Parsed, Parser};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{BINARY, BinaryOp, ExprId, ExprKind, UnaryOp, Word};
+use crate::syntax::foreign::TYPES;
 use crate::syntax::lex::TokenKind;
 
 /// A prefix: an operator or a cast.
@@ -35,6 +36,7 @@ impl<'a> Parser<'a> {
     /// `binary`, or `binary ? expression : expression`.
     pub(super) fn expression(&mut self) -> Parsed<ExprId> {
         let condition = self.binary()?;
+        self.choice_of_python(condition)?;
         if !self.eat("?") {
             return Ok(condition);
         }
@@ -53,11 +55,12 @@ impl<'a> Parser<'a> {
     }
 
     /// A chain of infix operators, all of which associate to the left.
-    fn binary(&mut self) -> Parsed<ExprId> {
+    pub(super) fn binary(&mut self) -> Parsed<ExprId> {
         let mut operands = vec![self.unary()?];
         let mut operators: Vec<(BinaryOp, u8)> = Vec::new();
         loop {
             self.words_for_operators(false)?;
+            self.unequal_of_others()?;
             let next = self.infix();
             let level = next.map_or(0, |n| n.1);
             while operators.last().is_some_and(|o| o.1 >= level) {
@@ -100,6 +103,7 @@ impl<'a> Parser<'a> {
         self.words_for_operators(true)?;
         let mut id = self.operand()?;
         self.member(id)?;
+        self.cast_behind(id)?;
         if self.is("**") {
             return self.power(id);
         }
@@ -124,7 +128,10 @@ impl<'a> Parser<'a> {
             TokenKind::Format => true,
             TokenKind::Word if self.at != self.condition_at => match self.peek(2).kind {
                 TokenKind::Number => self.peek(2).span.start == self.peek(1).span.end && self.is_at(3, ")"),
-                TokenKind::Symbol(")") => matches!(self.peek(3).kind, TokenKind::Word | TokenKind::Number),
+                TokenKind::Symbol(")") => {
+                    let is_type = TYPES.contains(&self.text_of(self.peek(1)));
+                    matches!(self.peek(3).kind, TokenKind::Word | TokenKind::Number) || is_type && self.is_at(3, "(")
+                }
                 _ => false,
             },
             _ => false,
@@ -134,6 +141,7 @@ impl<'a> Parser<'a> {
     /// A number, a name, a call or a parenthesis, and the indices behind it.
     fn operand(&mut self) -> Parsed<ExprId> {
         let start = self.peek(0).span;
+        self.strange_operand()?;
         let mut id = match self.kind() {
             TokenKind::Number => {
                 let token = self.next();
@@ -165,7 +173,9 @@ impl<'a> Parser<'a> {
             TokenKind::Format => {
                 let format = self.text_of(self.peek(0));
                 let error = Diagnostic::error(codes::SYNTAX, "a format is not a value", start, "a format");
-                return self.fail(error.help(format!("write a cast as `({format})x`")));
+                let error = error.help(format!("write a cast as `({format})x`"));
+                let calls = self.is_at(1, "(");
+                return self.fail(if calls { error.edit(start, format!("({format})")) } else { error });
             }
             _ => return self.expected("a value"),
         };

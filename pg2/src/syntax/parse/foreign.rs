@@ -4,7 +4,7 @@ use super::{Parsed, Parser};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, StatementKind, Word};
-use crate::syntax::foreign;
+use crate::syntax::foreign::{self, MODULES};
 use crate::syntax::functions;
 use crate::syntax::lex::TokenKind;
 
@@ -139,8 +139,9 @@ impl<'a> Parser<'a> {
             "switch" | "case" if opens => {
                 ("there is no `switch`", "write `if (c == 0) { ... } else if (c == 1) { ... }`")
             }
-            "import" | "from" | "using" | "use" if opens => {
-                ("there is nothing to import", "remove it: the functions of PG2 begin with `pg_` and need no import")
+            "import" | "from" | "using" | "use" | "implicit" if opens => {
+                let help = "remove it: the functions of PG2 begin with `pg_` and need no import";
+                return self.line_to_remove("there is nothing to import or to agree upon", help);
             }
             "ipin" | "jpin" | "fout" | "param" => return self.class_in_front(word),
             "break" | "continue" | "goto" if ends => {
@@ -227,6 +228,10 @@ impl<'a> Parser<'a> {
         let base = self.program.expr(base).span;
         let whole = base.to(self.previous().span);
         let error = Diagnostic::error(codes::SYNTAX, "there is no `**`", star, "not an operator");
+        if base.of(self.text) == "2" && self.text.contains(&format!("const {exponent} ")) {
+            let power = format!("(1 << {exponent})");
+            return self.fail(error.help(format!("write `{power}`")).edit(whole, power));
+        }
         self.fail(match foreign::power(base.of(self.text), exponent) {
             Some(power) => error.help(format!("write `{power}`")).edit(whole, power),
             None => error.help("write a square as `x * x`, and other powers with `pg_pow(x, n, d)`, which is x^(n/d)"),
@@ -277,11 +282,22 @@ impl<'a> Parser<'a> {
                 self.foreign(format!("there is no `{}`", span.of(self.text)), span, format!("write `{symbol}`"));
             return self.fail(error.edit(span, *symbol));
         }
+        if self.is_at(2, "(") && !MODULES.contains(&base.of(self.text)) {
+            return self.method(base, word);
+        }
+        if matches!(base.of(self.text), "threadIdx" | "blockIdx" | "blockDim" | "gridDim") {
+            let help = "leave it out: a kernel is written for one target and one source, and runs for all of them";
+            return self.fail(self.foreign("there are no threads", base.to(word.span), help));
+        }
         if self.is_at(2, "(") {
             let known = functions::meant(word.text).map_or(word.text, |f| f.name);
             let error = self.foreign("functions stand alone", self.peek(0).span, format!("write `{known}(...)`"));
-            let module = matches!(base.of(self.text), "np" | "numpy" | "math" | "cmath" | "jnp" | "torch" | "cp");
-            return self.fail(if module { error.edit(base.to(word.span), known) } else { error });
+            return self.fail(error.edit(base.to(word.span), known));
+        }
+        if MODULES.contains(&base.of(self.text)) {
+            let error =
+                self.foreign("there are no modules", base.to(self.peek(0).span), format!("write `{}`", word.text));
+            return self.fail(error.edit(base.to(self.peek(0).span), ""));
         }
         let error = self.foreign(
             "there are no structures",
@@ -348,9 +364,7 @@ impl<'a> Parser<'a> {
             return self.fail(error.help(help));
         }
         if self.is(":") && self.is_at(1, ":") {
-            let help = "leave the line out: a value takes the format of what it is made of";
-            let error = self.foreign("values are not declared", self.peek(0).span, help);
-            return self.fail(error);
+            return self.declaration_of_fortran(target);
         }
         let (plus, minus) = (self.is("+") && self.is_at(1, "+"), self.is("-") && self.is_at(1, "-"));
         if !plus && !minus {

@@ -1,0 +1,231 @@
+//! Habits of other languages that only formats tell apart: casts with the names of C, functions of vectors, divisions that cut off,
+//! loops that never run.
+
+use super::Checker;
+use super::call::Arg;
+use super::value::{Dims, Typed, Value};
+use crate::diag::Diagnostic;
+use crate::diag::Span;
+use crate::diag::codes;
+use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, Tree, Word};
+use crate::syntax::functions;
+use hdl::Format;
+use num_traits::Zero;
+
+/// Types of other languages whose casts from numbers with a point cut off, as formats.
+const INTS: &[(&[&str], &str)] = &[
+    (&["int", "integer", "Int32", "int32_t", "INT"], "int32"),
+    (&["long", "Int", "Int64", "int64_t", "longlong"], "int64"),
+    (&["short", "Int16", "int16_t"], "int16"),
+    (&["char", "Int8", "int8_t", "schar"], "int8"),
+    (&["unsigned", "uint", "UInt32", "uint32_t"], "uint32"),
+    (&["UInt", "UInt64", "uint64_t", "size_t", "ulong"], "uint64"),
+    (&["UInt16", "uint16_t", "ushort"], "uint16"),
+    (&["UInt8", "uint8_t", "uchar"], "uint8"),
+];
+
+/// The same of types with a point.
+const FLOATS: &[(&[&str], &str)] = &[
+    (&["float", "real", "Float32", "single", "f32"], "float32.23"),
+    (&["double", "dble", "Float64", "f64"], "float64.52"),
+    (&["half", "Float16", "f16"], "float16.10"),
+];
+
+fn named(table: &[(&[&str], &'static str)], name: &str) -> Option<&'static str> {
+    table.iter().find(|(names, _)| names.contains(&name)).map(|t| t.1)
+}
+
+/// A name without what CUDA, OpenCL and C put in front of a function and behind it: `__expf`, `native_rsqrt`, `__fmul_rn`.
+pub(super) fn plain_name(name: &str) -> String {
+    let mut bare = name.trim_start_matches("pg_");
+    for front in ["__", "native_", "half_", "fast_"] {
+        bare = bare.strip_prefix(front).unwrap_or(bare);
+    }
+    for end in ["_rn", "_rz", "_ru", "_rd"] {
+        bare = bare.strip_suffix(end).unwrap_or(bare);
+    }
+    let known = |n: &str| functions::meant(n).is_some();
+    if known(bare) {
+        return bare.to_string();
+    }
+    match bare {
+        "max0" | "max1" | "amax0" | "amax1" | "dmax1" => return "max".into(),
+        "min0" | "min1" | "amin0" | "amin1" | "dmin1" => return "min".into(),
+        "maximum" => return "max".into(),
+        "minimum" => return "min".into(),
+        "frcp" | "recip" => return "inv".into(),
+        "fsqrt" => return "sqrt".into(),
+        "frsqrt" => return "rsqrt".into(),
+        "fdividef" | "fdiv" => return "divide".into(),
+        _ => {}
+    }
+    let ended = bare.strip_suffix(['f', 'l']).filter(|b| known(b)).or_else(|| bare.strip_suffix('f'));
+    let shorter = ended.filter(|b| b.len() > 2).unwrap_or(bare);
+    let behind = bare.strip_prefix(['d', 'f']).filter(|rest| known(rest));
+    (if known(shorter) { shorter } else { behind.unwrap_or(shorter) }).to_string()
+}
+
+impl<'a> Checker<'a> {
+    /// A cast to an int of C, of a value with a point: C cuts off, where a cast of PG2 rounds. Gives whether it was reported.
+    pub(super) fn cast_of_c(&mut self, word: Word, value: &Value, id: ExprId, span: Span) -> bool {
+        let (Value::Typed(typed), Some(format)) = (value, named(INTS, word.text)) else { return false };
+        if typed.format.is_int() || word.text.parse::<Format>().is_ok() {
+            return false;
+        }
+        let message = format!("`{}` is not a format", word.text);
+        let error = Diagnostic::error(codes::UNKNOWN_FORMAT, message, word.span, "unknown format");
+        let error = match (self.cut_off(typed, format, id), self.short(id)) {
+            (Some(text), _) => error.help(format!("write `{text}`")).edit(span, text),
+            (None, Some(text)) => {
+                error.help(format!("write `({format}){text}`, which rounds to the nearest integer; C cuts off"))
+            }
+            (None, None) => error.help(format!("write `({format})`, which rounds to the nearest integer; C cuts off")),
+        };
+        self.error(error);
+        true
+    }
+
+    /// The text that cuts a value off to an int, where the library can.
+    fn cut_off(&self, typed: &Typed, format: &str, id: ExprId) -> Option<String> {
+        let text = self.short(id)?;
+        let cut = functions::function("pg_trunc")?;
+        cut.takes(typed.format)?;
+        let inner = text.strip_prefix('(').and_then(|t| t.strip_suffix(')')).filter(|t| !t.contains(['(', ')']));
+        Some(format!("({format})pg_trunc({})", inner.unwrap_or(&text)))
+    }
+
+    /// What a call of another language's function becomes, where that depends on formats.
+    pub(super) fn written(&self, name: &str, given: &[Arg], texts: &[String]) -> Option<String> {
+        if let ([(value, id)], [x]) = (given, texts) {
+            let int = named(INTS, name).or_else(|| name.strip_prefix("convert_").and_then(|n| named(INTS, n)));
+            let int = int.or(if name == "float2int" { Some("int32") } else { None });
+            if let Some(format) = int {
+                return match value {
+                    Value::Typed(typed) if !typed.format.is_int() => self.cut_off(typed, format, *id),
+                    _ => Some(format!("({format}){x}")),
+                };
+            }
+            let float = named(FLOATS, name).or_else(|| name.strip_prefix("convert_").and_then(|n| named(FLOATS, n)));
+            let float = float.or(if matches!(name, "int2float" | "uint2float") { Some("float32.23") } else { None });
+            if let Some(format) = float {
+                return Some(format!("({format}){x}"));
+            }
+            if let Value::Typed(typed) = value {
+                return self.of_one(name, typed, x);
+            }
+        }
+        if let ([(Value::Typed(typed), _), _], [x, m]) = (given, texts) {
+            let format = typed.format;
+            return match name {
+                "fmod" | "mod" | "rem" if !format.is_int() => {
+                    functions::function("pg_trunc")?.takes(format)?;
+                    Some(format!("({x} - {m} * pg_trunc({x} / {m}))"))
+                }
+                "modulo" if !format.is_int() => {
+                    functions::function("pg_floor")?.takes(format)?;
+                    Some(format!("({x} - {m} * pg_floor({x} / {m}))"))
+                }
+                "remainder" | "IEEEremainder" if !format.is_int() => {
+                    Some(format!("({x} - {m} * ({format})(int32)({x} / {m}))"))
+                }
+                _ => None,
+            };
+        }
+        None
+    }
+
+    /// The same of one argument with a format.
+    fn of_one(&self, name: &str, typed: &Typed, x: &str) -> Option<String> {
+        let Dims::Vector(n) = typed.dims() else {
+            let nearest = matches!(name, "nint" | "rint" | "lrint" | "lround") && !typed.format.is_int();
+            return nearest.then(|| match name {
+                "rint" => format!("({})(int32){x}", typed.format),
+                _ => format!("(int32){x}"),
+            });
+        };
+        let joined = |sign: &str| (0..n).map(|k| format!("{x}[{k}]")).collect::<Vec<_>>().join(sign);
+        let nested = |f: &str| (1..n).fold(format!("{x}[0]"), |all, k| format!("{f}({all}, {x}[{k}])"));
+        match name {
+            _ if n > 8 => None,
+            "sum" => Some(format!("({})", joined(" + "))),
+            "prod" | "product" => Some(format!("({})", joined(" * "))),
+            "max" | "maxval" | "maximum" | "amax" => Some(nested("pg_max")),
+            "min" | "minval" | "minimum" | "amin" => Some(nested("pg_min")),
+            _ => None,
+        }
+    }
+
+    /// Warns of an int over a number that is written with a point, and of a division by 0.
+    pub(super) fn warn_of_division(&mut self, op: BinaryOp, a: &(Value, ExprId), b: &(Value, ExprId), span: Span) {
+        if !matches!(op, BinaryOp::Div | BinaryOp::Rem) {
+            return;
+        }
+        if let (Value::Typed(_), Value::Exact(divisor)) = (&a.0, &b.0)
+            && divisor.value.is_zero()
+        {
+            let warning = Diagnostic::warning(codes::BY_ZERO, "this divides by 0", self.span(b.1), "the divisor is 0");
+            let note = "the result is 0 with the flag `invalid`, for every pair";
+            self.error(warning.note(note).help("write another divisor, or 0 for the whole"));
+            return;
+        }
+        let int = |v: &Value| matches!(v, Value::Typed(t) if t.format.is_int());
+        let exact = |v: &Value| matches!(v, Value::Exact(_));
+        let pointed = |id: ExprId| self.has_point(id);
+        let (first, second) = match (int(&a.0), int(&b.0)) {
+            (true, false) if op == BinaryOp::Div && exact(&b.0) && pointed(b.1) => (a.1, b.1),
+            (false, true) if op == BinaryOp::Div && exact(&a.0) && pointed(a.1) => (b.1, a.1),
+            _ => return,
+        };
+        // A fraction is an error of its own.
+        let whole = |v: &Value| matches!(v, Value::Exact(n) if n.value.is_integer());
+        if !whole(&a.0) && !whole(&b.0) {
+            return;
+        }
+        let number = self.span(second).of(self.text);
+        let message = format!("`{number}` is an integer here, and the quotient is cut off to one");
+        let warning = Diagnostic::warning(codes::INT_DIVISION, message, span, "a division of integers");
+        let text = self.operand_text(first);
+        let warning = warning.help(format!(
+            "for the fraction write `(float32.23){text}`; without the point the number says what is done"
+        ));
+        self.error(self.with_front(warning, "(float32.23)", first));
+    }
+
+    /// A text in front of an expression, in whose place parentheses stand if it needs them.
+    fn with_front(&self, warning: Diagnostic, front: &str, id: ExprId) -> Diagnostic {
+        let Span { start, end } = self.span(id);
+        let at = |k: usize| Span { start: k, end: k };
+        match self.program.expr(id).kind {
+            ExprKind::Binary(..) | ExprKind::Select(..) => {
+                warning.edit(at(start), format!("{front}(")).edit(at(end), ")")
+            }
+            _ => warning.edit(at(start), front),
+        }
+    }
+
+    /// Whether an expression is a number that is written with a point.
+    fn has_point(&self, id: ExprId) -> bool {
+        match self.program.expr(id).kind {
+            ExprKind::Number(text) => !text.starts_with("0x") && text.contains('.'),
+            ExprKind::Paren(inner) | ExprKind::Unary(_, inner) => self.has_point(inner),
+            _ => false,
+        }
+    }
+
+    /// Warns of a loop that never runs, where that does not come from another loop or from the arguments of a function.
+    pub(super) fn warn_of_empty_loop(&mut self, variable: Word, (a, b): (i64, i64), range: (Tree, Tree)) {
+        let is_number = |tree: Tree| matches!(self.program.expr(tree.root).kind, ExprKind::Number(_));
+        let written = is_number(range.0) && is_number(range.1);
+        if !self.loops.is_empty() || !self.calls.is_empty() || a == b && !written {
+            return;
+        }
+        let span = self.span(range.0.root).to(self.span(range.1.root));
+        let message = format!("this loop never runs: `{}` would begin at {a}, and ends before {b}", variable.text);
+        let warning = Diagnostic::warning(codes::EMPTY_LOOP, message, span, "no number");
+        let help = match a > b {
+            true => format!("loops count up: write `for k in {b}..{a}`, and in it `{a} - 1 - k + {b}` to count down"),
+            false => "write the end as one more than the last number".to_string(),
+        };
+        self.error(warning.help(help));
+    }
+}
