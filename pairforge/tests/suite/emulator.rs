@@ -38,9 +38,9 @@ fn gradient_error(p: &Particles, s: &Solution) -> f64 {
 fn errors_fall_with_order_as_those_of_the_native_fmm_do() {
     let p2p = compile("p2p", shipped("p2p"));
     for (distribution, charge) in [(Distribution::Uniform, Charge::Random), (Distribution::Plummer, Charge::Mass)] {
-        let p = generate(2500, distribution, charge, 12);
+        let p = generate(1500, distribution, charge, 12);
         let mut last = f64::INFINITY;
-        for order in [1, 2, 4, 8] {
+        for order in [1, 3, 8] {
             let options = FmmOptions { order, leaf: 32, ..FmmOptions::default() };
             let s = emulated(&p, &options, &p2p, &backends::BackendOptions::default());
             let (found, wanted) = (gradient_error(&p, &s), gradient_error(&p, &native(&p, &options)));

@@ -238,7 +238,7 @@ fn errors_are_those_that_are_expected() {
 #[test]
 fn every_distribution_agrees_with_direct_summation() {
     for (name, d) in Distribution::ALL {
-        let p = generate(5000, d, Charge::Positive, 2);
+        let p = generate(2500, d, Charge::Positive, 2);
         for leaf in [8, 64] {
             let at = |order| errors(&p, &FmmOptions { order, leaf, ..FmmOptions::default() });
             let (low, high) = (at(4), at(10));

@@ -99,7 +99,7 @@ fn values(solution: &Solution) -> Vec<Force> {
 
 #[test]
 fn one_and_two_particles_feel_their_images() {
-    for axes in ALL_AXES {
+    for axes in [[true; 3], [true, true, false], [false, false, true]] {
         for (n, leaf) in [(1, 64), (2, 1), (3, 1)] {
             let mut p = generate(n, Distribution::Uniform, Charge::Positive, 11);
             // Next to a face of the box.
@@ -175,8 +175,8 @@ fn whole_periods_change_nothing_to_the_bit() {
 
 #[test]
 fn f32_units_and_softening_keep_their_accuracy() {
-    let p = generate(1000, Distribution::Uniform, Charge::Random, 12);
-    for axes in [[true; 3], [true, true, false], [false, false, true]] {
+    let p = generate(500, Distribution::Uniform, Charge::Random, 12);
+    for axes in [[true; 3], [false, false, true]] {
         for (precision, eps, length) in [
             (Precision::F32, 0.0, 1.0),
             (Precision::F32, 1e-3, 1.0),
@@ -252,7 +252,7 @@ fn dipoles_and_second_derivatives_feel_all_images() {
     let sources = generate(200, Distribution::Uniform, Charge::Positive, 6);
     let moments = generate(200, Distribution::Uniform, Charge::Random, 7);
     let targets = generate(150, Distribution::Uniform, Charge::Random, 8);
-    for axes in ALL_AXES {
+    for axes in [[true; 3], [true, false, true], [false, true, false]] {
         let options =
             FmmOptions { order: 18, leaf: 8, basis: Basis::Solid, periodic: unit(axes), ..FmmOptions::default() };
         for apart in [None, Some(targets.columns())] {

@@ -125,6 +125,16 @@ const PLAIN: Distribution = Distribution::Uniform;
 
 #[test]
 fn results_of_kernels_are_equal_up_to_the_unit_of_length() {
+    results(&["screened", "short", "periodic", "softened", "without a length"]);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn results_of_more_kernels_are_equal_up_to_the_unit_of_length() {
+    results(&["hardly screened", "near field", "periodic near field", "gaussian", "wide", "bell"]);
+}
+
+fn results(of: &[&str]) {
     let (shipped, gaussian) = (yukawa(), own("gaussian", "a", "q * pg_exp(-r2)"));
     let (wide, softened) = (own("wide", "a", "q * pg_rsqrt(r2 + 1)"), potential("softened", "q / (r2 + eps2)"));
     let bell = potential("bell", "q * pg_exp(-(r2 / eps2))");
@@ -147,7 +157,9 @@ fn results_of_kernels_are_equal_up_to_the_unit_of_length() {
         ("bell", Problem { graph: &bell, eps: 0.2, ..base }),
         ("without a length", Problem { graph: &without, ..base }),
     ] {
-        problem.compare(what, "cpu", 1e-6);
+        if of.contains(&what) {
+            problem.compare(what, "cpu", 1e-6);
+        }
     }
     Problem { params: &screened, ..base }.compare("screened", "emulator", 1e-4);
 }
