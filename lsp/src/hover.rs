@@ -15,7 +15,7 @@ pub static CLASSES: &[(&str, &str)] = &[
     ("ipin", "an input of the target i: constant during a run"),
     ("jpin", "an input of the source j: a new value each clock, the same for all pipelines"),
     ("param", "a run-time constant, the same for all pipelines"),
-    ("fout", "an output of the target i: gathers values by `+=`, `max=` or `min=`"),
+    ("fout", "an output of the target i: gathers values by `+=`, `-=`, `max=` or `min=`"),
 ];
 
 /// The results and arguments of a function of the library, in Markdown.
@@ -28,9 +28,10 @@ pub fn described_function(function: &Function) -> String {
 /// The requirement on an argument that is no value of the pipeline.
 fn constant(param: &Param) -> Option<String> {
     let what = match param.kind {
-        ParamKind::Value | ParamKind::Vector | ParamKind::Matrix => return None,
+        ParamKind::Value | ParamKind::Vector | ParamKind::Vectors | ParamKind::Matrix => return None,
         ParamKind::Integer => "a compile-time integer",
         ParamKind::Number => "a compile-time number",
+        ParamKind::Format => "a format",
         ParamKind::Real => "a real function, fitted by a table",
     };
     Some(format!("`{}` is {what}", param.name))

@@ -70,6 +70,9 @@ pub struct PinEntry {
     pub class: String,
     pub format: String,
     pub count: u32,
+    /// Of a parameter that need not be given: the values of its elements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Vec<f64>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -105,6 +108,7 @@ impl Manifest {
             class: class(p.class).to_string(),
             format: p.format.to_string(),
             count: p.elements(),
+            default: p.default.as_ref().and_then(|_| (0..p.elements()).map(|k| p.default_number(k)).collect()),
         };
         Manifest {
             kernel: built.graph.name.clone(),

@@ -3,8 +3,10 @@
 pub(crate) mod builder;
 
 use crate::diag::Span;
+use hdl::number::exact::{self, Exact};
+use hdl::op::semantics::DOUBLE;
 use hdl::op::{Inst, Operator};
-use hdl::{Bounds, Format, Reduce};
+use hdl::{Bounds, Flags, Format, Reduce};
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 
@@ -31,6 +33,8 @@ pub struct Pin {
     pub len: Option<u32>,
     /// Columns of a matrix, whose elements stand by rows.
     pub columns: Option<u32>,
+    /// Of a parameter that need not be given: the values of its elements.
+    pub default: Option<Vec<Exact>>,
     pub span: Span,
 }
 
@@ -38,6 +42,17 @@ impl Pin {
     /// Elements: 1 for a scalar.
     pub fn elements(&self) -> u32 {
         self.len.unwrap_or(1)
+    }
+
+    /// The pattern that an element has where nothing is given, in its own format or a wider one that a backend holds.
+    pub fn default_bits(&self, element: u32, held: Format) -> Option<u64> {
+        let value = self.default.as_ref()?.get(element as usize)?;
+        exact::to_bits(held, value).ok().map(|(bits, _)| bits)
+    }
+
+    /// The same as a number; of more than 53 bits the nearest one.
+    pub fn default_number(&self, element: u32) -> Option<f64> {
+        self.default_bits(element, DOUBLE).map(f64::from_bits)
     }
 
     /// CSV column name of an element: `xi[0]`, `q[0][1]`, or `mj` for a scalar.
@@ -204,6 +219,14 @@ impl Graph {
             let _ = writeln!(text, "{} %{}", o.reduce, o.value.0);
         }
         text
+    }
+
+    /// Whether some node can raise these flags where they count.
+    pub fn raises(&self, flags: Flags) -> bool {
+        self.nodes.iter().zip(&self.demand).any(|(node, demand)| match &node.kind {
+            NodeKind::Op { op, inst, .. } => *demand != Demand::Never && op.flags(inst).intersects(flags),
+            NodeKind::Pin { .. } | NodeKind::Const { .. } => false,
+        })
     }
 
     /// When the flags of a node count. Only of a graph whose demand is known.

@@ -5,8 +5,8 @@ use super::value::{Typed, Value};
 use super::{Checker, Reduction, Slot};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
+use crate::graph::NodeId;
 use crate::syntax::ast::{Arm, Block, ExprId, Word};
-use hdl::op::{Attrs, compare};
 use num_traits::Zero;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -244,8 +244,10 @@ impl<'a> Checker<'a> {
                     Some(Slot::Empty) | None => Some(None),
                 })
                 .collect();
-            let slot = filled.and_then(|f| self.join_reductions(pin, k, ends, &f)).map_or(Slot::Broken, Slot::Filled);
-            self.set_slot(pin, k, slot);
+            match filled.and_then(|f| self.join_reductions(pin, k, ends, &f)) {
+                Some(reduction) => self.gathered((pin, k), reduction),
+                None => self.set_slot(pin, k, Slot::Broken),
+            }
         }
     }
 
@@ -262,29 +264,17 @@ impl<'a> Checker<'a> {
             let message = format!("`{column}` has `{}` in one branch and `{}` in another", first.reduce, other.reduce);
             let error = Diagnostic::error(codes::REDUCED_TWICE, message, other.span, "reduced in another way")
                 .label(first.span, "first reduced here")
-                .help("an output has one reduction: write the same in every branch");
+                .help("an output has one kind of reduction: write the same in every branch, or declare another output");
             self.error(error);
             return None;
         }
         let format = self.builder.graph.pins[pin].format;
-        let none = || first.reduce.identity(format);
-        let mut value = match filled.last().copied().flatten() {
-            Some(reduction) => reduction.value,
-            None => self.builder.constant(none(), format, first.span),
-        };
-        for (end, reduction) in ends.iter().zip(filled).rev().skip(1) {
-            let (Some(condition), own) = (&end.condition, reduction.map(|r| r.value)) else { continue };
-            let own = own.unwrap_or_else(|| self.builder.constant(none(), format, first.span));
-            if own != value {
-                let [a, b] = [own, value].map(|n| Typed::scalar(format, n));
-                match self.each(compare::MUX, &[condition, &a, &b], Attrs::default(), first.span) {
-                    Value::Typed(typed) => value = typed.node(0),
-                    _ => return None,
-                }
-            }
-        }
+        let conditions: Vec<Option<Typed>> = ends.iter().map(|end| end.condition.clone()).collect();
+        let values: Vec<Option<NodeId>> = filled.iter().map(|r| r.map(|r| r.value)).collect();
+        let value = self.choose_terms(&conditions, &values, (format, first.reduce.identity(format)), first.span)?;
+        let carry = self.join_carries(&conditions, filled, first.span)?;
         let column = self.builder.graph.pins[pin].column(k as u32);
         self.builder.name(value, || column);
-        Some(Reduction { value, ..first })
+        Some(Reduction { value, carry, ..first })
     }
 }

@@ -146,8 +146,13 @@ impl<'a> Checker<'a> {
             return Value::Error;
         }
         self.tables.push(Table::default());
-        let broken = args.iter().any(|a| matches!(a.0, Value::Error));
+        let is_format = |checker: &Self, id: ExprId| checker.formats.get(&id).copied();
+        let broken = args.iter().any(|a| matches!(a.0, Value::Error) && is_format(self, a.1).is_none());
         for (param, (value, id)) in function.params.iter().zip(args) {
+            if let Some(format) = is_format(self, id) {
+                self.table_mut().types.insert(param.text, format);
+                continue;
+            }
             let entry = if let Value::Error = value { Entry::Broken } else { Entry::Value(value) };
             self.define(*param, entry, Kind::Value, id);
         }
@@ -240,7 +245,8 @@ impl<'a> Checker<'a> {
 pub(super) fn trees_of(statements: &[Statement], trees: &mut Vec<Tree>) {
     for statement in statements {
         match &statement.kind {
-            StatementKind::Declare { lengths, .. } | StatementKind::Elements { lengths, .. } => trees.extend(lengths),
+            StatementKind::Declare { lengths, default, .. } => trees.extend(lengths.iter().chain(default)),
+            StatementKind::Elements { lengths, .. } => trees.extend(lengths),
             StatementKind::Const { value, .. } | StatementKind::Return { value } => trees.push(*value),
             StatementKind::Assign { indices, value, .. } | StatementKind::Reduce { indices, value, .. } => {
                 trees.extend(indices);
@@ -260,6 +266,7 @@ pub(super) fn trees_of(statements: &[Statement], trees: &mut Vec<Tree>) {
             StatementKind::Function(_)
             | StatementKind::Include { .. }
             | StatementKind::Round { .. }
+            | StatementKind::Type { .. }
             | StatementKind::Broken { .. } => {}
         }
     }

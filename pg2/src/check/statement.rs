@@ -12,7 +12,7 @@ use hdl::Rounding;
 use hdl::{Format, Reduce};
 
 /// The most elements of a vector or matrix.
-const MAX_LENGTH: usize = 1024;
+pub(super) const MAX_LENGTH: usize = 1024;
 
 /// The format of sums of floats: it holds magnitudes to 8e9 in steps of 1e-9.
 const SUM: Format = Format::Fixed { width: 64, frac: 30, signed: true };
@@ -23,6 +23,7 @@ struct Target {
     first: usize,
     dims: Dims,
     reduce: Reduce,
+    subtracts: bool,
 }
 
 impl<'a> Checker<'a> {
@@ -32,13 +33,16 @@ impl<'a> Checker<'a> {
             self.block_start = statement.span.start;
         }
         match &statement.kind {
-            StatementKind::Declare { format, name, lengths, class } => self.declare(*format, *name, lengths, *class),
+            StatementKind::Declare { format, name, lengths, class, default } => {
+                self.declare(*format, *name, lengths, *class);
+                default.iter().for_each(|value| self.default_of(*name, *value));
+            }
             StatementKind::Elements { name, lengths } => self.declare_elements(*name, lengths),
             StatementKind::Const { name, value } => self.constant(*name, *value),
             StatementKind::Assign { name, indices, value } if indices.is_empty() => self.assign(*name, *value),
             StatementKind::Assign { name, indices, value } => self.assign_element(*name, indices, *value),
-            StatementKind::Reduce { target, indices, reduce, value } => {
-                self.reduce(*target, indices, *reduce, *value);
+            StatementKind::Reduce { target, indices, reduce, subtracts, value } => {
+                self.reduce(*target, indices, (*reduce, *subtracts), *value);
             }
             StatementKind::For { variable, from, to, body } => return self.for_loop(*variable, (*from, *to), body),
             StatementKind::If { arms, otherwise } => return self.branches(arms, otherwise.as_ref()),
@@ -47,7 +51,7 @@ impl<'a> Checker<'a> {
                 return true;
             }
             // Known before the first statement.
-            StatementKind::Round { .. } => {}
+            StatementKind::Round { .. } | StatementKind::Type { .. } => {}
             StatementKind::Broken { name } => self.broken(*name),
             StatementKind::Function(_) | StatementKind::Include { .. } => {}
         }
@@ -81,7 +85,15 @@ impl<'a> Checker<'a> {
         let len = (dims != Dims::Scalar).then_some(dims.elements() as u32);
         let columns = if let Dims::Matrix(_, columns) = dims { Some(columns as u32) } else { None };
         self.pin_formats.push(format_span);
-        self.builder.graph.pins.push(Pin { name: name.text.to_string(), class, format, len, columns, span: name.span });
+        self.builder.graph.pins.push(Pin {
+            name: name.text.to_string(),
+            class,
+            format,
+            len,
+            columns,
+            default: None,
+            span: name.span,
+        });
         if class == PinClass::Fout {
             self.slots.push(vec![Slot::Empty; dims.elements()]);
             return self.define(name, Entry::Output(pin), Kind::Pin, NO_EXPR);
@@ -234,15 +246,15 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn reduce(&mut self, target: Word<'a>, indices: &[Tree], reduce: Reduce, value: Tree) {
+    fn reduce(&mut self, target: Word<'a>, indices: &[Tree], (reduce, subtracts): (Reduce, bool), value: Tree) {
         let indices: Vec<(Value, Span)> = indices.iter().map(|t| (self.tree(*t), self.span(t.root))).collect();
         let root = value.root;
         let value = self.tree(value);
         if self.may_rebind(target.text) {
-            return self.gather(target, &indices, reduce, (value, root));
+            return self.gather(target, &indices, (reduce, subtracts), (value, root));
         }
         let Some(pin) = self.output(target, &value, root) else { return };
-        let mut to = Target { pin, first: 0, dims: dims_of(&self.builder.graph.pins[pin]), reduce };
+        let mut to = Target { pin, first: 0, dims: dims_of(&self.builder.graph.pins[pin]), reduce, subtracts };
         for (value, span) in indices {
             let Some((inner, count)) = to.dims.inner() else {
                 let message = format!("`{}` has fewer indices than these", target.text);
@@ -266,12 +278,19 @@ impl<'a> Checker<'a> {
     }
 
     /// `name += value` for a value from outside the block: `name = name + value`.
-    fn gather(&mut self, name: Word<'a>, indices: &[(Value, Span)], reduce: Reduce, value: (Value, ExprId)) {
+    fn gather(
+        &mut self,
+        name: Word<'a>,
+        indices: &[(Value, Span)],
+        (reduce, subtracts): (Reduce, bool),
+        value: (Value, ExprId),
+    ) {
         let root = value.1;
         let old = if indices.is_empty() { self.lookup(name.text, name.span) } else { self.element_of(name, indices) };
         let span = name.span.to(self.span(root));
         let old = (old, root);
         let new = match reduce {
+            Reduce::Sum if subtracts => self.binary(BinaryOp::Sub, old, value, span),
             Reduce::Sum => self.binary(BinaryOp::Add, old, value, span),
             Reduce::Max | Reduce::Min => {
                 let name = if reduce == Reduce::Max { "pg_max" } else { "pg_min" };
@@ -370,6 +389,10 @@ impl<'a> Checker<'a> {
     fn reduced_value(&mut self, to: &Target, value: Value, id: ExprId, word: Word<'a>) -> Option<Typed> {
         let pin = &self.builder.graph.pins[to.pin];
         let (format, declared) = (pin.format, pin.span);
+        if to.subtracts && format.is_integral() && !format.is_signed() {
+            self.nothing_below_zero(to.pin, &value, id, word);
+            return None;
+        }
         if to.reduce == Reduce::Sum && !format.is_integral() {
             let class = if format.is_log() { "log" } else { "float" };
             let message = format!("`+=` on an output of {format}: sums are exact, which a {class} cannot be");
@@ -441,34 +464,13 @@ impl<'a> Checker<'a> {
 
     /// Enters the value of each element that the reduction covers.
     fn fill(&mut self, to: &Target, typed: &Typed, word: Word<'a>) {
-        let first = to.first;
         for (k, node) in typed.nodes().iter().enumerate() {
-            match self.slots[to.pin][first + k] {
-                Slot::Broken => {}
-                Slot::Empty => {
-                    let column = self.builder.graph.pins[to.pin].column((first + k) as u32);
-                    self.builder.name(*node, || column);
-                    let filled = Reduction { reduce: to.reduce, value: *node, span: word.span };
-                    self.set_slot(to.pin, first + k, Slot::Filled(filled));
-                }
-                Slot::Filled(earlier) => {
-                    let column = self.builder.graph.pins[to.pin].column((first + k) as u32);
-                    let message = format!("`{column}` has two reductions");
-                    let help = match (earlier.reduce, to.reduce) {
-                        (a, b) if a != b => "declare another output for it".to_string(),
-                        _ if !self.loops.is_empty() => format!(
-                            "gather the passes of the loop in a value: `s = 0;` before it, `s {0} ...` in it, and `{1} {0} s;` behind it",
-                            to.reduce, word.text
-                        ),
-                        (Reduce::Sum, _) => "add the two values and reduce them once".into(),
-                        (Reduce::Max, _) => "write `pg_max` of the two values and reduce it once".into(),
-                        (Reduce::Min, _) => "write `pg_min` of the two values and reduce it once".into(),
-                    };
-                    let error = Diagnostic::error(codes::REDUCED_TWICE, message, word.span, "reduced again")
-                        .label(earlier.span, "first reduced here")
-                        .help(help);
-                    return self.error(error);
-                }
+            let at = (to.pin, to.first + k);
+            let term = Reduction { reduce: to.reduce, value: *node, carry: None, span: word.span };
+            let term = if to.subtracts { self.negative(at, term) } else { Some(term) };
+            match term {
+                Some(term) => self.gathered(at, term),
+                None => self.set_slot(at.0, at.1, Slot::Broken),
             }
         }
     }

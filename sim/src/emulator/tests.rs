@@ -19,8 +19,15 @@ const ALONE: usize = 24;
 fn graph_of(op: &'static dyn Operator, inst: &Inst, first_of_target: bool) -> Graph {
     let mut pins: Vec<Pin> = Vec::new();
     let mut nodes: Vec<Node> = Vec::new();
-    let pin =
-        |name: String, class, format| Pin { name, class, format, len: None, columns: None, span: Span::default() };
+    let pin = |name: String, class, format| Pin {
+        name,
+        class,
+        format,
+        len: None,
+        columns: None,
+        default: None,
+        span: Span::default(),
+    };
     for (k, f) in inst.args.iter().enumerate() {
         let class = if k == 0 && first_of_target { PinClass::Ipin } else { PinClass::Jpin };
         pins.push(pin(format!("a{k}"), class, *f));

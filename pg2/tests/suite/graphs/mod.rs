@@ -63,7 +63,15 @@ impl Build {
 
     /// Declares a pin; for an input the node of each element comes back.
     pub fn pin(&mut self, name: &str, class: PinClass, f: &str, len: Option<u32>) -> Vec<NodeId> {
-        let pin = Pin { name: name.into(), class, format: format(f), len, columns: None, span: Span::default() };
+        let pin = Pin {
+            name: name.into(),
+            class,
+            format: format(f),
+            len,
+            columns: None,
+            default: None,
+            span: Span::default(),
+        };
         let (k, f, n) = (self.0.pins.len(), pin.format, pin.elements());
         self.0.pins.push(pin);
         if class == PinClass::Fout {
