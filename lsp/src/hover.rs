@@ -17,7 +17,7 @@ pub static CLASSES: &[(&str, &str)] = &[
     ("param", "a run-time constant, the same for all pipelines"),
     (
         "fout",
-        "an output of the target i: gathers values by `+=`, `max=` or `min=`, alone or as `(best, who) min= (key, payload)`",
+        "an output of the target i: gathers values by `+=`, `-=`, `max=` or `min=`, alone or as `(best, who) min= (key, payload)`",
     ),
 ];
 
@@ -31,9 +31,10 @@ pub fn described_function(function: &Function) -> String {
 /// The requirement on an argument that is no value of the pipeline.
 fn constant(param: &Param) -> Option<String> {
     let what = match param.kind {
-        ParamKind::Value | ParamKind::Vector | ParamKind::Matrix => return None,
+        ParamKind::Value | ParamKind::Vector | ParamKind::Vectors | ParamKind::Matrix => return None,
         ParamKind::Integer => "a compile-time integer",
         ParamKind::Number => "a compile-time number",
+        ParamKind::Format => "a format",
         ParamKind::Real => "a real function, fitted by a table",
     };
     Some(format!("`{}` is {what}", param.name))

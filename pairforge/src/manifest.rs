@@ -76,6 +76,9 @@ pub struct PinEntry {
     /// Whether it is a parameter in memory, which stands behind all others in the record.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub table: bool,
+    /// Of a parameter that need not be given: the values of its elements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Vec<f64>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -121,6 +124,7 @@ impl Manifest {
             format: p.format.to_string(),
             count: p.elements(),
             table: p.table,
+            default: p.default.as_ref().and_then(|_| (0..p.elements()).map(|k| p.default_number(k)).collect()),
         };
         Manifest {
             kernel: built.graph.name.clone(),

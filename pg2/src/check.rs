@@ -1,9 +1,12 @@
 //! The checker: names, formats, vectors and literals of a syntax tree, and the graph that it means.
 
 mod bins;
+mod bits;
 mod branch;
 mod call;
 mod choice;
+mod constants;
+mod default;
 mod elements;
 mod expr;
 mod finish;
@@ -11,6 +14,7 @@ mod fitted;
 mod foreign;
 mod format;
 mod function;
+mod gathered;
 mod habits;
 mod literal;
 mod loops;
@@ -22,7 +26,9 @@ mod scope;
 mod select;
 mod statement;
 mod tables;
+mod types;
 mod value;
+mod vectors;
 
 use crate::check::literal::{FoldError, Folder};
 use crate::diag::codes;
@@ -41,13 +47,15 @@ const MAX_CANDIDATES: usize = 2000;
 /// Expressions and passes that loops and functions may take: some tenths of a second.
 const MAX_STEPS: u64 = 1 << 20;
 
-/// The reduction of one output element, while they are gathered.
+/// The reductions of one output element as far as they are gathered.
 #[derive(Clone, Copy)]
 struct Reduction {
     reduce: Reduce,
     value: NodeId,
     /// The place of the value in the output, where that is known only at run time.
     at: Option<NodeId>,
+    /// Of a sum of several terms: how often 2^W was left out of it, and how many carries that is made of.
+    carry: Option<(NodeId, u32)>,
     span: Span,
 }
 
@@ -105,6 +113,10 @@ struct Checker<'a> {
     /// The functions that have been fitted, and the work of that.
     fitted: HashSet<(hdl::Format, String)>,
     fit_work: u64,
+    /// Formats that stand as arguments of calls.
+    formats: HashMap<ExprId, hdl::Format>,
+    /// The names of formats, and where they are defined.
+    types: HashMap<&'a str, (hdl::Format, Span)>,
 }
 
 /// Checks a program and builds its graph; `errors` are what the parser has already found. Names defined behind
@@ -145,6 +157,8 @@ pub fn check(
         block_start: 0,
         fitted: HashSet::new(),
         fit_work: 0,
+        formats: HashMap::new(),
+        types: HashMap::new(),
     };
     for statement in &program.statements {
         match &statement.kind {
@@ -166,6 +180,7 @@ pub fn check(
         }
     }
     checker.round(&modes);
+    checker.name_types();
     checker.check_functions();
     checker.block(&program.statements);
     checker.finish(own_end);

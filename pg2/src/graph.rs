@@ -5,10 +5,12 @@ pub(crate) mod builder;
 
 use crate::diag::Span;
 use hdl::engine::Table;
+use hdl::number::exact::{self, Exact};
 use hdl::number::reduce::{Ranked, Record, Selection};
+use hdl::op::semantics::DOUBLE;
 use hdl::op::{Inst, Operator};
 use hdl::rtl::loaded::port_bits;
-use hdl::{Bounds, Format, Reduce};
+use hdl::{Bounds, Flags, Format, Reduce};
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 
@@ -40,18 +42,31 @@ pub struct Pin {
     /// Patterns of the least and of the greatest number that an element takes, where the source states them. They change no
     /// bit and no flag: only error bounds rest on them.
     pub range: Option<[u64; 2]>,
+    /// Of a parameter that need not be given: the values of its elements.
+    pub default: Option<Vec<Exact>>,
     pub span: Span,
 }
 
 impl Pin {
     /// A scalar of which nothing else is stated.
     pub fn scalar(name: impl Into<String>, class: PinClass, format: Format, span: Span) -> Pin {
-        Pin { name: name.into(), class, format, len: None, columns: None, table: false, range: None, span }
+        Pin { name: name.into(), class, format, len: None, columns: None, table: false, range: None, default: None, span }
     }
 
     /// Elements: 1 for a scalar.
     pub fn elements(&self) -> u32 {
         self.len.unwrap_or(1)
+    }
+
+    /// The pattern that an element has where nothing is given, in its own format or a wider one that a backend holds.
+    pub fn default_bits(&self, element: u32, held: Format) -> Option<u64> {
+        let value = self.default.as_ref()?.get(element as usize)?;
+        exact::to_bits(held, value).ok().map(|(bits, _)| bits)
+    }
+
+    /// The same as a number; of more than 53 bits the nearest one.
+    pub fn default_number(&self, element: u32) -> Option<f64> {
+        self.default_bits(element, DOUBLE).map(f64::from_bits)
     }
 
     /// CSV column name of an element: `xi[0]`, `q[0][1]`, or `mj` for a scalar.
@@ -340,6 +355,14 @@ impl Graph {
     /// How the outputs are gathered and combined.
     pub fn record(&self) -> Record {
         Record::new(self.outputs.iter().map(|o| (self.pins[o.pin].format, o.reduce)))
+    }
+
+    /// Whether some node can raise these flags where they count.
+    pub fn raises(&self, flags: Flags) -> bool {
+        self.nodes.iter().zip(&self.demand).any(|(node, demand)| match &node.kind {
+            NodeKind::Op { op, inst, .. } => *demand != Demand::Never && op.flags(inst).intersects(flags),
+            NodeKind::Pin { .. } | NodeKind::Const { .. } => false,
+        })
     }
 
     /// When the flags of a node count. Only of a graph whose demand is known.

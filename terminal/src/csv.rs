@@ -19,11 +19,13 @@ pub struct Column {
     pub format: Format,
     /// The format of the patterns in a table, which is wider where a backend rounds to none.
     pub held: Format,
+    /// Of a parameter that need not be given: its pattern as it is held.
+    pub default: Option<u64>,
 }
 
 impl Column {
     pub fn new(name: String, format: Format) -> Column {
-        Column { name, format, held: format }
+        Column { name, format, held: format, default: None }
     }
 }
 
@@ -252,17 +254,25 @@ pub fn write(
 
 /// The CSV columns of a pin class, in record order.
 pub fn columns(graph: &Graph, class: PinClass) -> Vec<Column> {
-    let column = |(pin, element): (usize, u32)| Column::new(graph.pins[pin].column(element), graph.pins[pin].format);
+    let column = |(pin, element): (usize, u32)| {
+        let pin = &graph.pins[pin];
+        Column { default: pin.default_bits(element, pin.format), ..Column::new(pin.column(element), pin.format) }
+    };
     graph.elements_of(class).into_iter().map(column).collect()
 }
 
 /// The same as a backend holds them in its records.
 pub fn held_columns(graph: &Graph, class: PinClass, backend: &dyn Backend) -> Vec<Column> {
-    columns(graph, class).into_iter().map(|c| Column { held: backend.held(c.format), ..c }).collect()
+    let elements = graph.elements_of(class).into_iter().zip(columns(graph, class));
+    let held = |((pin, element), column): ((usize, u32), Column)| {
+        let held = backend.held(column.format);
+        Column { held, default: graph.pins[pin].default_bits(element, held), ..column }
+    };
+    elements.map(held).collect()
 }
 
-/// The patterns of the parameters, each of which must be given once: an element by its name, or all elements of a vector, of a
-/// matrix or of a row by a list of values, or by a file of them behind `@`.
+/// The patterns of the parameters, each of which must be given once where it has no value of its own: an element by its name, or all
+/// elements of a vector, of a matrix or of a row by a list of values, or by a file of them behind `@`.
 pub fn parameters(columns: &[Column], given: &[String], raw: bool) -> Result<Vec<u64>, Failure> {
     let mut values: Vec<Option<u64>> = vec![None; columns.len()];
     for text in given {
@@ -301,6 +311,7 @@ pub fn parameters(columns: &[Column], given: &[String], raw: bool) -> Result<Vec
         }
         words.iter().enumerate().try_for_each(|(k, word)| set(first + k, word))?;
     }
+    values.iter_mut().zip(columns).for_each(|(value, column)| *value = value.or(column.default));
     let Some(k) = values.iter().position(Option::is_none) else { return Ok(values.into_iter().flatten().collect()) };
     let (name, format) = (&columns[k].name, columns[k].format);
     let all = match name.split_once('[') {

@@ -123,6 +123,10 @@ fn the_grammar_knows_the_words_of_the_language() {
     }
     for (text, part, scope) in [
         ("o max= x;", "max=", "keyword.operator.assignment"),
+        ("o -= x;", "-=", "keyword.operator.assignment"),
+        ("type real = float25.16;", "type", "keyword.declaration"),
+        ("type real = float25.16;", "real", "storage.type.format"),
+        ("k = x[7:0];", ":", "keyword.operator"),
         ("round truncate;", "truncate", "constant.language"),
         ("fn f(x) = x;", "f", "keyword"),
         ("fn sq(x) = x;", "sq", "entity.name.function"),

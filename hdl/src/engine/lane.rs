@@ -71,9 +71,9 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
     enter(&mut lane, config, pipeline);
     let beside = sideband(&mut lane, &layout.kernel, delay, split);
     pins(&mut lane, config, pipeline);
-    let raised = sticky_flags(&mut lane, &beside, split && !in_memory);
-    let mut totals = Vec::new();
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
+    let raised = sticky_flags(&mut lane, &beside, split && !in_memory, inner.wraps);
+    let mut totals = Vec::new();
     let terms = terms(inner);
     let selected = selections(&mut lane, layout, &beside);
     for (k, (port, format, reduce)) in &registers {
@@ -304,8 +304,8 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     }
     let flags = lane.net("flags", 5);
     connections.push(("flags".into(), flags.clone()));
-    // The pipeline leaves the wrap flag to the accumulators.
-    idle.push(flags.bit(4));
+    // What one pair adds to an output can leave its format; else the wrap flag is the accumulators' alone.
+    idle.extend((!inner.wraps).then(|| flags.bit(4)));
     lane.wire("unused", unused(idle));
     lane.instance(&inner.name, "pipeline", connections);
 }
@@ -317,11 +317,12 @@ fn term_nets(port: &str) -> [String; 3] {
 }
 
 /// The flags that any pair of the run raised, when the sums are there.
-fn sticky_flags(lane: &mut Module, beside: &Beside, split: bool) -> Value {
+fn sticky_flags(lane: &mut Module, beside: &Beside, split: bool, wraps: bool) -> Value {
     lane.comment("Flags stick until `first`.");
-    let none = Value::zeros(4);
-    let own = net("raised", 4);
-    let now = lane.signal("flags").low(4);
+    let bits = 4 + wraps as u32;
+    let none = Value::zeros(bits);
+    let own = net("raised", bits);
+    let now = lane.signal("flags").low(bits);
     let raised = lane.reg("raised", beside.first.mux(&none, &own) | beside.take.mux(&now, &none));
     if split { lane.reg("late_raised", raised) } else { raised }
 }
@@ -460,6 +461,12 @@ fn results(lane: &mut Module, totals: &[(Value, Format, Reduce)], raised: &Value
     finish(lane, &values, wraps, raised, done);
 }
 
+/// The flags of a result: whether a sum wrapped, and what pairs raised, that one of them wrapped perhaps among it.
+fn all_flags(wrap: Value, raised: &Value) -> Value {
+    let wrap = if raised.width() > 4 { wrap | raised.bit(4) } else { wrap };
+    cat([wrap, raised.low(4)])
+}
+
 /// The ports of the result: the values of all outputs, and whether one of them wrapped.
 fn finish(lane: &mut Module, values: &[(Value, Format)], wraps: Vec<Value>, raised: &Value, done: &Value) {
     let mut parts: Vec<Value> = values.iter().map(|(value, format)| value.zext(32 * format.words())).collect();
@@ -470,7 +477,7 @@ fn finish(lane: &mut Module, values: &[(Value, Format)], wraps: Vec<Value>, rais
     lane.comment("The result, good while `r_done` is high.");
     let wrap = lane.wire("wrap", or_all(wraps).unwrap_or_else(|| Value::flag(false)));
     lane.assign("r_data", cat(parts));
-    lane.assign("r_flags", cat([wrap, raised.clone()]));
+    lane.assign("r_flags", all_flags(wrap, raised));
     lane.assign("r_done", done.clone());
 }
 

@@ -6,10 +6,12 @@ pub(super) mod fdiv;
 pub(super) mod fmul;
 pub(super) mod fscale;
 pub(super) mod fsign;
+pub(super) mod fwhole;
 pub(super) mod sumsq;
 pub(super) mod tofix;
 pub(super) mod tofloat;
 
+use super::pieces::whole::Way;
 pub use tofix::pointed::{POINT_BITS, pointed};
 
 super::operators! {
@@ -22,6 +24,10 @@ super::operators! {
     FSCALEV: fscale::Fscalev,
     FABS: fsign::Fabs,
     FNEG: fsign::Fneg,
+    FFLOOR: fwhole::Fwhole(Way::Floor),
+    FCEIL: fwhole::Fwhole(Way::Ceil),
+    FTRUNC: fwhole::Fwhole(Way::Trunc),
+    FROUND: fwhole::Fwhole(Way::Round),
     SUMSQ: sumsq::Sumsq,
     TOFIX: tofix::Tofix,
     TOFLOAT: tofloat::Tofloat,

@@ -3,12 +3,16 @@
 pub(super) mod abs;
 pub(super) mod add;
 pub(super) mod and;
+pub(super) mod carry;
+pub(super) mod count;
 pub(super) mod div;
+pub(super) mod field;
 pub(super) mod icast;
 pub(super) mod mul;
 pub(super) mod neg;
 pub(super) mod not;
 pub(super) mod or;
+pub(super) mod pattern;
 pub(super) mod rem;
 pub(super) mod shl;
 pub(super) mod shlv;
@@ -19,6 +23,9 @@ pub(super) mod xcast;
 pub(super) mod xdiv;
 pub(super) mod xmul;
 pub(super) mod xor;
+pub(super) mod xwhole;
+
+use super::pieces::whole::Way;
 
 super::operators! {
     ADD: add::Add,
@@ -40,4 +47,16 @@ super::operators! {
     SHRV: shrv::Shrv,
     ICAST: icast::Icast,
     XCAST: xcast::Xcast,
+    XFLOOR: xwhole::Xwhole(Way::Floor),
+    XCEIL: xwhole::Xwhole(Way::Ceil),
+    XTRUNC: xwhole::Xwhole(Way::Trunc),
+    XROUND: xwhole::Xwhole(Way::Round),
+    POPCOUNT: count::Popcount,
+    CLZ: count::Clz,
+    CARRY: carry::Carry,
+    BORROW: carry::Borrow,
+    TOTAL: carry::Total,
+    FIELD: field::Field,
+    BITS: pattern::Bits,
+    FROMBITS: pattern::Frombits,
 }

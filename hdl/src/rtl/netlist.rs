@@ -77,6 +77,8 @@ pub struct Module {
     pub latency: u32,
     /// The outputs that leave it as terms of sums.
     pub terms: Vec<TermPorts>,
+    /// Whether a pair alone can raise the flag `wrap`.
+    pub wraps: bool,
     /// How its outputs leave it where it takes a pair every several clocks.
     pub fold: Option<Fold>,
     /// Of a pipeline the outputs that are sums in memory.

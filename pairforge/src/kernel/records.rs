@@ -114,20 +114,30 @@ pub(super) fn table(
             return wrong(format!("`{name}` is given twice"));
         }
     }
-    let column = |(name, format): &(String, Format)| match records.columns.iter().find(|c| c.0 == *name) {
-        Some((_, column)) => Ok((*column, *format)),
+    let places = graph.elements_of(class);
+    let default = |k: usize, format| graph.pins[places[k].0].default_bits(places[k].1, held(format));
+    let column = |(k, (name, format)): (usize, &(String, Format))| match records.columns.iter().find(|c| c.0 == *name) {
+        Some((_, column)) => Ok((Ok(*column), *format)),
+        None if let Some(bits) = default(k, *format) => Ok((Err(bits), *format)),
         None => Err(RunError::Records(format!("`{name}` of {} is missing; it takes {}", graph.name, names()))),
     };
-    let columns: Vec<(Column, Format)> = elements.iter().map(column).collect::<Result<_, _>>()?;
-    let count = columns.first().map_or(0, |c| c.0.len());
-    if let Some(k) = columns.iter().position(|c| c.0.len() != count) {
-        let (name, len) = (&elements[k].0, columns[k].0.len());
-        return wrong(format!("`{name}` has {len} values where `{}` has {count}; give as many", elements[0].0));
+    // A parameter that is not given has its own value.
+    type Given<'a> = (Result<Column<'a>, u64>, Format);
+    let columns: Vec<Given> = elements.iter().enumerate().map(column).collect::<Result<_, _>>()?;
+    let given = || columns.iter().enumerate().filter_map(|(k, c)| c.0.as_ref().ok().map(|c| (k, c.len())));
+    let count = given().next().map_or(!columns.is_empty() as usize, |c| c.1);
+    if let Some((k, len)) = given().find(|c| c.1 != count) {
+        let (name, first) = (&elements[k].0, &elements[given().next().map_or(0, |c| c.0)].0);
+        return wrong(format!("`{name}` has {len} values where `{first}` has {count}; give as many"));
     }
     let mut bits = Vec::with_capacity(count * columns.len());
     for k in 0..count {
         for (element, (column, format)) in columns.iter().enumerate() {
-            match column.at(k, *format, held(*format)) {
+            let pattern = match column {
+                Ok(column) => column.at(k, *format, held(*format)),
+                Err(bits) => Ok(*bits),
+            };
+            match pattern {
                 Ok(pattern) => bits.push(pattern),
                 Err(what) => return wrong(format!("`{}` at {k}, counted from 0, is {what}", elements[element].0)),
             }

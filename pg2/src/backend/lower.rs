@@ -35,6 +35,7 @@ pub fn lower_with(graph: &Graph, schedule: &Schedule, library: &Library, flags: 
     writer.flags(flags);
     writer.outputs();
     writer.sink();
+    writer.module.wraps = graph.raises(Flags::WRAP);
     Netlist::new(library.netlist().into_iter().chain(writer.delays.modules()).chain([writer.module]))
 }
 

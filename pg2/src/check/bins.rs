@@ -21,7 +21,7 @@ impl<'a> Checker<'a> {
         &mut self,
         (target, pin): (Word<'a>, usize),
         indices: &[Index],
-        reduce: Reduce,
+        (reduce, subtracts): (Reduce, bool),
         (value, root): (Value, ExprId),
     ) {
         let own = &self.builder.graph.pins[pin];
@@ -34,8 +34,14 @@ impl<'a> Checker<'a> {
             self.error(error.help("give an index for each pair of brackets"));
             return self.spoil_all(pin);
         }
+        if subtracts {
+            let message = format!("`{}` has an index known only at run time, and `-=` takes none", target.text);
+            let error = Diagnostic::error(codes::MIXED, message, target.span, "taken away here");
+            self.error(error.help("add the negative value: `hist[k] += -value;`"));
+            return self.spoil_all(pin);
+        }
         let nodes = self.index_nodes(dims, indices, target);
-        let to = Target { pin, first: 0, dims: Dims::Scalar, reduce };
+        let to = Target { pin, first: 0, dims: Dims::Scalar, reduce, subtracts };
         let typed = self.reduced_value(&to, value, root, target);
         let (Some(nodes), Some(typed)) = (nodes, typed) else { return self.spoil_all(pin) };
         let rows = if columns == 0 { count } else { count / columns };
@@ -48,21 +54,8 @@ impl<'a> Checker<'a> {
                 return self.spoil_all(pin);
             }
         };
-        match self.slots[pin][count as usize] {
-            Slot::Broken => {}
-            Slot::Empty => {
-                let filled = Reduction { reduce, value: typed.node(0), at: Some(at), span: target.span };
-                self.set_slot(pin, count as usize, Slot::Filled(filled));
-            }
-            Slot::Filled(earlier) => {
-                let message = format!("`{}` has two reductions by an index known at run time", target.text);
-                let error = Diagnostic::error(codes::REDUCED_TWICE, message, target.span, "reduced again")
-                    .label(earlier.span, "first reduced here");
-                self.error(error.help(
-                    "an output takes one number a pair: choose between them with `if` and `else`, or declare another output for the second",
-                ));
-            }
-        }
+        let term = Reduction { reduce, value: typed.node(0), at: Some(at), carry: None, span: target.span };
+        self.gathered((pin, count as usize), term);
     }
 
     fn spoil_all(&mut self, pin: usize) {

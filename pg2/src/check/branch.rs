@@ -263,8 +263,10 @@ impl<'a> Checker<'a> {
             if let (Some(place), Some(slot)) = (ranked, slot) {
                 joined.entry((place.selection, place.member)).or_insert(slot);
             }
-            let slot = slot.map_or(Slot::Broken, Slot::Filled);
-            self.set_slot(pin, k, slot);
+            match slot {
+                Some(reduction) => self.gathered((pin, k), reduction),
+                None => self.set_slot(pin, k, Slot::Broken),
+            }
         }
     }
 
@@ -286,33 +288,21 @@ impl<'a> Checker<'a> {
             let message = format!("`{column}` has `{}` in one branch and `{}` in another", first.reduce, other.reduce);
             let error = Diagnostic::error(codes::REDUCED_TWICE, message, other.span, "reduced in another way")
                 .label(first.span, "first reduced here")
-                .help("an output has one reduction: write the same in every branch");
+                .help("an output has one kind of reduction: write the same in every branch, or declare another output");
             self.error(error);
             return None;
         }
         let format = self.builder.graph.pins[pin].format;
-        let none = || first.reduce.identity(format);
         if first.at.is_some() {
             return self.join_indexed(ends, filled, first);
         }
-        let mut value = match filled.last().copied().flatten() {
-            Some(reduction) => reduction.value,
-            None => self.builder.constant(none(), format, first.span),
-        };
-        for (end, reduction) in ends.iter().zip(filled).rev().skip(1) {
-            let (Some(condition), own) = (&end.condition, reduction.map(|r| r.value)) else { continue };
-            let own = own.unwrap_or_else(|| self.builder.constant(none(), format, first.span));
-            if own != value {
-                let [a, b] = [own, value].map(|n| Typed::scalar(format, n));
-                match self.each(compare::MUX, &[condition, &a, &b], Attrs::default(), first.span) {
-                    Value::Typed(typed) => value = typed.node(0),
-                    _ => return None,
-                }
-            }
-        }
+        let conditions: Vec<Option<Typed>> = ends.iter().map(|end| end.condition.clone()).collect();
+        let values: Vec<Option<NodeId>> = filled.iter().map(|r| r.map(|r| r.value)).collect();
+        let value = self.choose_terms(&conditions, &values, (format, first.reduce.identity(format)), first.span)?;
+        let carry = self.join_carries(&conditions, filled, first.span)?;
         let column = self.builder.graph.pins[pin].column(k as u32);
         self.builder.name(value, || column);
-        Some(Reduction { value, ..first })
+        Some(Reduction { value, carry, ..first })
     }
 
     /// The same of a reduction by an index known at run time: a branch without one has no place, and its value is never asked for.

@@ -18,6 +18,9 @@ impl<'a> Checker<'a> {
         if let Some(index) = self.functions.get(word.text).copied() {
             return self.inline(index, args, span);
         }
+        if let Some(value) = self.function_of_numbers(word, &args, span) {
+            return value;
+        }
         match functions::function(word.text) {
             Some(function) => self.library(function, args, span),
             None => self.unknown_call(word, &args, span),
@@ -55,7 +58,9 @@ impl<'a> Checker<'a> {
             return Value::Error;
         }
         for ((value, id), param) in args.iter().zip(params) {
-            let scalar = !matches!(param.kind, Kind::Vector | Kind::Matrix);
+            let elementwise =
+                matches!(function.rule, Rule::Operator(_)) && function.takes.iter().all(|t| t.most == u32::MAX);
+            let scalar = !matches!(param.kind, Kind::Vector | Kind::Vectors | Kind::Matrix) && !elementwise;
             if let Value::Typed(typed) = value
                 && scalar
                 && !typed.is_scalar()
@@ -68,6 +73,9 @@ impl<'a> Checker<'a> {
             Rule::Power(exponent) => self.power(function, exponent, args, span),
             Rule::SumOfSquares => self.sum_of_squares(function, args.remove(0), span),
             Rule::Transpose => self.transpose(args.remove(0)),
+            Rule::Inner => self.inner(function, args, span),
+            Rule::Cross => self.cross(function, args, span),
+            Rule::FromBits => self.from_bits(function, &args, span),
             Rule::Fit => self.fitted(function, &args, span),
         }
     }
@@ -112,7 +120,11 @@ impl<'a> Checker<'a> {
             };
         }
         let b = args.remove(1);
+        let second = b.1;
         let Some((x, y)) = self.pair(&format!("`{}`", function.name), args.remove(0), b) else { return Value::Error };
+        if !self.go_together(function.name, (&x, id), (&y, second)) {
+            return Value::Error;
+        }
         match self.operator_for(function, x.format, id) {
             Some(operator) => self.each(operator, &[&x, &y], Attrs::default(), span),
             None => Value::Error,
@@ -147,7 +159,25 @@ impl<'a> Checker<'a> {
         id: ExprId,
     ) -> Option<&'static dyn Operator> {
         let name = function.name;
+        let whole = matches!(name, "pg_floor" | "pg_ceil" | "pg_trunc" | "pg_round");
         let (message, cast) = match function.takes(format) {
+            None if Class::of(format) == Class::Int
+                && function.takes.iter().all(|t| t.class != Class::Int)
+                && whole =>
+            {
+                let message = format!("`{name}` is of numbers with a fraction, and {format} has none");
+                let error = Diagnostic::error(codes::NOT_DEFINED, message, self.span(id), format!("this is {format}"));
+                self.error(error.help(format!("write `{}` alone: it is whole already", self.operand_text(id))));
+                return None;
+            }
+            None if function.takes.iter().all(|t| t.class == Class::Int) && !format.is_log() => {
+                let message = format!("`{name}` is not defined on {format}");
+                let error = Diagnostic::error(codes::NOT_DEFINED, message, self.span(id), format!("this is {format}"));
+                let Span { start, end } = self.span(id);
+                let error = error.edit(Span { start, end: start }, "pg_bits(").edit(Span { start: end, end }, ")");
+                self.error(error.help(format!("take its pattern: write `pg_bits({})`", self.operand_text(id))));
+                return None;
+            }
             None => {
                 let wanted = function.takes.iter().any(|t| t.class == Class::Float);
                 let cast = wanted.then(|| Format::float(25, 16).expect("a float of 8 exponent bits"));
@@ -181,7 +211,10 @@ impl<'a> Checker<'a> {
         match value {
             Value::Error => None,
             Value::Exact(_) | Value::Choice(_) => {
-                self.no_format(&format!("`{}`", function.name), self.span(*id), *id);
+                let ints = function.takes.iter().all(|t| t.class == Class::Int);
+                let format = if ints { Format::int(32, false) } else { Format::float(32, 23) };
+                let format = format.expect("the formats of C");
+                self.no_format_but(&format!("`{}`", function.name), (self.span(*id), *id), format);
                 None
             }
             Value::Typed(typed) => Some((typed.clone(), self.operator_for(function, typed.format, *id)?)),

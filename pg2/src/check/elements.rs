@@ -101,6 +101,19 @@ impl<'a> Checker<'a> {
             }
             Entry::Value(Value::Exact(_) | Value::Choice(_)) => self.no_elements(name.text, name.span),
             Entry::Elements(elements) => {
+                // What follows an element's own indices is a bit of it.
+                let rank = elements.dims.rank().min(indices.len());
+                if rank < indices.len() {
+                    let shown = format!("{}[...]", name.text);
+                    let Value::Typed(mut typed) = self.element_of(name, &indices[..rank]) else { return Value::Error };
+                    for index in &indices[rank..] {
+                        match self.part(typed, index.clone(), (&shown, name.span)) {
+                            Some(part) => typed = part,
+                            None => return Value::Error,
+                        }
+                    }
+                    return Value::Typed(typed);
+                }
                 let Some(range) = self.range(elements.dims, indices, name) else { return Value::Error };
                 let place = elements.dims.place(range.first);
                 match (&elements.list[range.first], range.dims) {
@@ -171,7 +184,12 @@ impl<'a> Checker<'a> {
     }
 
     /// The format of all elements: that of those that have one, the widest of ints of one signedness.
-    fn common_format(&mut self, name: &str, list: &[(Value, ExprId)], places: (Span, Span)) -> Option<Format> {
+    pub(super) fn common_format(
+        &mut self,
+        name: &str,
+        list: &[(Value, ExprId)],
+        places: (Span, Span),
+    ) -> Option<Format> {
         let mut common: Option<(Format, ExprId)> = None;
         for (value, expr) in list {
             let Value::Typed(typed) = value else { continue };

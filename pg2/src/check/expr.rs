@@ -37,6 +37,7 @@ impl<'a> Checker<'a> {
             }
             values.values.push(Some(value));
         }
+        self.formats_left(tree);
         values.take(tree.root)
     }
 
@@ -49,7 +50,17 @@ impl<'a> Checker<'a> {
                 Ok(number) => Value::Exact(number),
                 Err(why) => self.fold_error(why, span),
             },
-            ExprKind::Name(name) => self.lookup(name, span),
+            ExprKind::Name(name)
+                if !self.knows(name)
+                    && let Some(format) = self.type_of_name(name) =>
+            {
+                self.formats.insert(id, format);
+                Value::Error
+            }
+            ExprKind::Name(name) => match self.pi(name) {
+                Some(pi) => pi,
+                None => self.lookup(name, span),
+            },
             ExprKind::Paren(inner) => values.take(*inner),
             ExprKind::Unary(op, arg) => {
                 let value = values.take(*arg);
@@ -81,9 +92,29 @@ impl<'a> Checker<'a> {
                 let (base_value, index_value) = (values.take(*base), values.take(*index));
                 self.index((base_value, *base), (index_value, *index))
             }
+            ExprKind::Bits(base, high, low) => {
+                let of = (values.take(*base), *base);
+                let [high, low] = [high, low].map(|id| (values.take(*id), self.span(*id)));
+                self.bit_field(of, high, low, span)
+            }
+            ExprKind::Format(word) => {
+                self.format_argument(id, *word);
+                Value::Error
+            }
             ExprKind::Call(function, args) => {
                 let args: Vec<(Value, ExprId)> = args.iter().map(|a| (values.take(*a), *a)).collect();
-                self.call(*function, args, span)
+                let ids: Vec<ExprId> = args.iter().map(|a| a.1).collect();
+                let value = if self.formats_misplaced(*function, &ids) {
+                    Value::Error
+                } else {
+                    self.call(*function, args, span)
+                };
+                self.formats.retain(|id, _| !ids.contains(id));
+                value
+            }
+            ExprKind::Vector(elements) => {
+                let list: Vec<(Value, ExprId)> = elements.iter().map(|a| (values.take(*a), *a)).collect();
+                self.vector(list, span)
             }
         }
     }
@@ -221,8 +252,10 @@ impl<'a> Checker<'a> {
             return chosen.unwrap_or(Value::Error);
         }
         let (sa, sb) = (self.span(a.1), self.span(b.1));
+        // A number stands for every element.
+        let number = exact(&a.0) || exact(&b.0);
         let Some((x, y)) = self.pair(what, a, b) else { return Value::Error };
-        if x.dims() != y.dims() {
+        if x.dims() != y.dims() && !number {
             let message = format!("the arms of {what} differ in shape");
             let error = Diagnostic::error(codes::LENGTHS, message, sa, format!("this is {}", x.describe()))
                 .label(sb, format!("this is {}", y.describe()))
@@ -265,9 +298,13 @@ impl<'a> Checker<'a> {
 
     /// Only exact numbers where a format is needed.
     pub(super) fn no_format(&mut self, what: &str, span: Span, id: ExprId) -> Value {
+        self.no_format_but(what, (span, id), Format::float(32, 23).expect("the format of IEEE singles"))
+    }
+
+    /// The same, with a format that would do.
+    pub(super) fn no_format_but(&mut self, what: &str, (span, id): (Span, ExprId), format: Format) -> Value {
         let message = format!("{what} has only exact numbers here, so its format is not known");
         let error = Diagnostic::error(codes::NO_FORMAT, message, span, "an exact number without a format");
-        let format = Format::float(32, 23).expect("the format of IEEE singles");
         self.error(self.with_cast(error, format, id));
         Value::Error
     }
@@ -285,32 +322,14 @@ impl<'a> Checker<'a> {
     /// One step of indexing; `place` is what is indexed.
     pub(super) fn part(&mut self, typed: Typed, index: (Value, Span), place: (&str, Span)) -> Option<Typed> {
         let Some((inner, count)) = typed.dims().inner() else {
-            self.no_part(typed.format, &index, place);
+            if typed.format.is_int() {
+                return self.bit(&typed, index, place);
+            }
+            self.no_elements(place.0, place.1);
             return None;
         };
         let k = self.element(index, count, place.0)?;
         Some(typed.part(inner, k))
-    }
-
-    /// An index behind a scalar: of an int a bit is meant.
-    fn no_part(&mut self, format: Format, (value, span): &(Value, Span), place: (&str, Span)) {
-        let bit = match value {
-            Value::Exact(number) if format.is_int() => small_integer(number),
-            _ => None,
-        };
-        let opens = self.text[..span.start].rfind('[');
-        let closes = self.text[span.end..].find(']').map(|k| span.end + k + 1);
-        let is_bit = bit.is_some_and(|k| (0..format.width() as i64).contains(&k));
-        let (true, Some(opens), Some(closes)) = (is_bit, opens.filter(|k| *k > place.1.start), closes) else {
-            self.no_elements(place.0, place.1);
-            return;
-        };
-        let of = Span { start: place.1.start, end: opens }.of(self.text);
-        let meant = format!("({of} >> {} & 1)", span.of(self.text));
-        let message = format!("`{of}` is a scalar and has no elements");
-        let error = Diagnostic::error(codes::INDEX_SCALAR, message, place.1, "not a vector");
-        let help = format!("write `{meant}` for a bit of it, or `{of}` for all");
-        self.error(error.help(help).edit(Span { start: place.1.start, end: closes }, meant));
     }
 
     pub(super) fn no_elements(&mut self, text: &str, at: Span) -> Value {

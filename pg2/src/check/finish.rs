@@ -44,12 +44,12 @@ impl<'a> Checker<'a> {
                 match self.slots[pin][element] {
                     Slot::Empty => missing.push(element as u32),
                     Slot::Broken => {}
-                    Slot::Filled(r) => self.builder.graph.outputs.push(Output {
-                        pin,
-                        element: element as u32,
-                        reduce: r.reduce,
-                        value: r.value,
-                    }),
+                    Slot::Filled(r) => {
+                        if let Some(value) = self.settled(pin, element, r) {
+                            let element = element as u32;
+                            self.builder.graph.outputs.push(Output { pin, element, reduce: r.reduce, value });
+                        }
+                    }
                 }
             }
             // A reduction into an unknown name may be the one that is missing.

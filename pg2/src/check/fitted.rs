@@ -46,6 +46,15 @@ static COMPOSED: &[Composed] = &[
     ("max", &[2], |e, args| e.share(Node::Max(args[0], args[1]))),
 ];
 
+/// The part that a function of these arguments becomes; `None` where there is no such function.
+pub(super) fn call_of(name: &str, e: &mut Expr, args: &[u32]) -> Option<u32> {
+    if let Some((_, call)) = CALLS.iter().find(|c| c.0 == name && c.1 != Call::Neg) {
+        return if let [x] = args { Some(e.share(Node::Call(*call, *x))) } else { None };
+    }
+    let composed = COMPOSED.iter().find(|c| c.0 == name && c.1.contains(&args.len()))?;
+    Some(composed.2(e, args))
+}
+
 /// The names allowed in the expression.
 fn words() -> impl Iterator<Item = &'static str> {
     let simple = CALLS.iter().filter(|c| c.1 != Call::Neg).map(|c| c.0);
@@ -96,11 +105,11 @@ impl<'a> Checker<'a> {
         while let Some(id) = open.pop() {
             all.push(id);
             match &self.program.expr(id).kind {
-                ExprKind::Number(_) | ExprKind::Name(_) => {}
+                ExprKind::Number(_) | ExprKind::Name(_) | ExprKind::Format(_) => {}
                 ExprKind::Paren(a) | ExprKind::Unary(_, a) | ExprKind::Cast(_, a) => open.push(*a),
                 ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => open.extend([*a, *b]),
-                ExprKind::Select(a, b, c) => open.extend([*a, *b, *c]),
-                ExprKind::Call(_, args) | ExprKind::Element(_, args) => open.extend(args),
+                ExprKind::Select(a, b, c) | ExprKind::Bits(a, b, c) => open.extend([*a, *b, *c]),
+                ExprKind::Call(_, args) | ExprKind::Element(_, args) | ExprKind::Vector(args) => open.extend(args),
             }
         }
         all.sort_unstable();
@@ -292,6 +301,9 @@ impl<'a> Checker<'a> {
             ExprKind::Select(..) => return self.no_real("`?:`", span),
             ExprKind::Cast(..) => return self.no_real("a cast", span),
             ExprKind::Index(..) | ExprKind::Element(..) => return self.no_real("an index", span),
+            ExprKind::Bits(..) => return self.no_real("a field of bits", span),
+            ExprKind::Format(_) => return self.no_real("a format", span),
+            ExprKind::Vector(_) => return self.no_real("a vector", span),
         };
         Some(e.share(node))
     }

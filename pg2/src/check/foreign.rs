@@ -300,9 +300,9 @@ fn equivalent(name: &str, args: &[String]) -> Option<String> {
         return foreign::power(x, e);
     }
     Some(match (name, args) {
-        ("dot" | "dot_product" | "inner", [a, b]) => format!("({a} * {b})"),
         ("norm" | "length" | "mag" | "magnitude", [v]) => format!("pg_sqrt({v} * {v})"),
-        ("norm2" | "sqr" | "square" | "sq", [x]) if name != "norm2" => format!("({x} * {x})"),
+        ("sqr" | "square" | "sq", [x]) => format!("({x} * {x})"),
+        ("nint" | "lround" | "llround", [x]) => format!("(int32)pg_round({x})"),
         ("not", [x]) => format!("!{x}"),
         ("hypot", [a, b]) => format!("pg_sqrt({a} * {a} + {b} * {b})"),
         ("rhypot", [a, b]) => format!("pg_rsqrt({a} * {a} + {b} * {b})"),
@@ -338,17 +338,13 @@ fn equivalent(name: &str, args: &[String]) -> Option<String> {
 /// Advice on replacing a function that PG2 lacks.
 fn advice(name: &str) -> Option<&'static str> {
     Some(match name {
-        "round" | "rint" | "nint" | "nearbyint" | "lround" => {
-            "a cast to an int rounds to the nearest integer: `(int32)x`"
-        }
-        "floor" | "ceil" | "trunc" => "there is none: a cast to an int, `(int32)x`, rounds to the nearest integer",
+        "rint" | "nearbyint" | "lrint" => "a cast to an int rounds to the nearest integer, ties to even: `(int32)x`",
         "fmod" | "mod" | "remainder" | "modulo" => {
             "for the nearest image in a box of L write `x - L * (float25.16)(int32)(x / L)`, which lies between -L/2 and L/2"
         }
         "float" | "double" | "real" | "dble" => "a cast is written in front of a value: `(float32.23)x`",
         "int" => "a cast is written in front of a value: `(int32)x`, which rounds to the nearest integer",
         "cbrt" => "fit it on the interval in which x lies: `pg_fn(x, pow(x, 1.0 / 3), lo, hi)`",
-        "cross" => "write its elements: `c[3];`, then `c[0] = a[1] * b[2] - a[2] * b[1];` and so on",
         "sum" => "write a loop: `s = 0;` and `for k in 0..3 { s += v[k]; }`; the sum of products is `a * b`",
         "asin" | "acos" | "atan2" => {
             "there is none; many formulas need only `pg_sqrt`, and `pg_fn` fits what is smooth, such as atan(x)"

@@ -16,6 +16,9 @@ use num_traits::Zero;
 impl<'a> Checker<'a> {
     /// The format that a word names.
     pub(super) fn format(&mut self, word: Word) -> Option<Format> {
+        if let Some(format) = self.type_of_name(word.text) {
+            return Some(format);
+        }
         let why = match word.text.parse::<Format>() {
             Ok(format) => return Some(format),
             Err(why) => why,
@@ -58,6 +61,12 @@ impl<'a> Checker<'a> {
             }
             Err(why) => why,
         };
+        self.misfit(why, format, span);
+        None
+    }
+
+    /// Reports a number that does not fit a format.
+    pub(super) fn misfit(&mut self, why: Misfit, format: Format, span: Span) {
         let error = match why {
             Misfit::Fraction => {
                 let message = format!("a number with a fraction cannot become {format}");
@@ -76,7 +85,6 @@ impl<'a> Checker<'a> {
             }
         };
         self.error(error);
-        None
     }
 
     /// Warns of a number other than 0 that a fixed rounds to 0.

@@ -146,8 +146,13 @@ impl<'a> Checker<'a> {
             return Value::Error;
         }
         self.tables.push(Table::default());
-        let broken = args.iter().any(|a| matches!(a.0, Value::Error));
+        let is_format = |checker: &Self, id: ExprId| checker.formats.get(&id).copied();
+        let broken = args.iter().any(|a| matches!(a.0, Value::Error) && is_format(self, a.1).is_none());
         for (param, (value, id)) in function.params.iter().zip(args) {
+            if let Some(format) = is_format(self, id) {
+                self.table_mut().types.insert(param.text, format);
+                continue;
+            }
             let entry = if let Value::Error = value { Entry::Broken } else { Entry::Value(value) };
             self.define(*param, entry, Kind::Value, id);
         }
@@ -240,7 +245,9 @@ impl<'a> Checker<'a> {
 pub(super) fn trees_of(statements: &[Statement], trees: &mut Vec<Tree>) {
     for statement in statements {
         match &statement.kind {
-            StatementKind::Declare { lengths, range, .. } => trees.extend(lengths.iter().chain(range.iter().flatten())),
+            StatementKind::Declare { lengths, default, range, .. } => {
+                trees.extend(lengths.iter().chain(default).chain(range.iter().flatten()));
+            }
             StatementKind::Elements { lengths, .. } => trees.extend(lengths),
             StatementKind::Table { lengths, content, .. } => {
                 trees.extend(lengths);
@@ -271,6 +278,7 @@ pub(super) fn trees_of(statements: &[Statement], trees: &mut Vec<Tree>) {
             StatementKind::Function(_)
             | StatementKind::Include { .. }
             | StatementKind::Round { .. }
+            | StatementKind::Type { .. }
             | StatementKind::Broken { .. } => {}
         }
     }

@@ -75,12 +75,16 @@ impl<'a> Checker<'a> {
         let program = self.program;
         let expr = &program.exprs[id as usize];
         match &expr.kind {
-            ExprKind::Name(name) if !names.contains(name) => {
+            ExprKind::Name(name)
+                if !names.contains(name) && self.type_of_name(name).is_none() && self.pi(name).is_none() =>
+            {
                 self.symbol(name, expr.span);
             }
             ExprKind::Element(word, _) if !names.contains(word.text) => {
                 self.symbol(word.text, word.span);
             }
+            // A parameter may be a format.
+            ExprKind::Cast(format, _) if names.contains(format.text) => {}
             ExprKind::Cast(format, _) => {
                 self.format(*format);
             }

@@ -53,6 +53,8 @@ pub(super) struct Symbol {
 #[derive(Default)]
 pub(super) struct Table<'a> {
     pub symbols: HashMap<&'a str, Symbol>,
+    /// Parameters that are formats.
+    pub types: HashMap<&'a str, hdl::Format>,
     blocks: Vec<Open<'a>>,
     /// Names that belonged to a block which has ended.
     left: HashMap<&'a str, Span>,

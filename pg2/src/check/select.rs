@@ -32,7 +32,7 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let Some(pin) = self.output(target.name, value, *root) else { continue };
-            outputs.extend(self.aim((target.name, pin), indices, reduce));
+            outputs.extend(self.aim((target.name, pin), indices, (reduce, false)));
         }
         let filled = if outputs.len() == targets.len() { self.selection(&outputs, targets, values) } else { None };
         if filled.is_none() && self.calls.is_empty() {
@@ -171,9 +171,10 @@ impl<'a> Checker<'a> {
         &mut self,
         (target, pin): (Word<'a>, usize),
         indices: Vec<(Value, Span)>,
-        reduce: Reduce,
+        (reduce, subtracts): (Reduce, bool),
     ) -> Option<Target> {
-        let mut to = Target { pin, first: 0, dims: dims_of(&self.builder.graph.pins[pin]), reduce };
+        let dims = dims_of(&self.builder.graph.pins[pin]);
+        let mut to = Target { pin, first: 0, dims, reduce, subtracts };
         for (value, span) in indices {
             let Some((inner, count)) = to.dims.inner() else {
                 let message = format!("`{}` has fewer indices than these", target.text);

@@ -13,7 +13,7 @@ use hdl::Rounding;
 use hdl::{Format, Reduce};
 
 /// The most elements of a vector or matrix.
-const MAX_LENGTH: usize = 1024;
+pub(super) const MAX_LENGTH: usize = 1024;
 
 /// The format of sums of floats: it holds magnitudes to 8e9 in steps of 1e-9.
 const SUM: Format = Format::Fixed { width: 64, frac: 30, signed: true };
@@ -25,6 +25,8 @@ pub(super) struct Target {
     pub first: usize,
     pub dims: Dims,
     pub reduce: Reduce,
+    /// Of a sum: whether the value is taken away.
+    pub subtracts: bool,
 }
 
 impl<'a> Checker<'a> {
@@ -34,8 +36,9 @@ impl<'a> Checker<'a> {
             self.block_start = statement.span.start;
         }
         match &statement.kind {
-            StatementKind::Declare { format, name, lengths, class, range } => {
+            StatementKind::Declare { format, name, lengths, class, range, default } => {
                 self.declare(*format, *name, lengths, (*class, range.as_ref()));
+                default.iter().for_each(|value| self.default_of(*name, *value));
             }
             StatementKind::Elements { name, lengths } => self.declare_elements(*name, lengths),
             StatementKind::Table { format, name, lengths, content } => {
@@ -44,8 +47,8 @@ impl<'a> Checker<'a> {
             StatementKind::Const { name, value } => self.constant(*name, *value),
             StatementKind::Assign { name, indices, value } if indices.is_empty() => self.assign(*name, *value),
             StatementKind::Assign { name, indices, value } => self.assign_element(*name, indices, *value),
-            StatementKind::Reduce { target, indices, reduce, value } => {
-                self.reduce(*target, indices, *reduce, *value);
+            StatementKind::Reduce { target, indices, reduce, subtracts, value } => {
+                self.reduce(*target, indices, (*reduce, *subtracts), *value);
             }
             StatementKind::Select { targets, reduce, values } => self.gather_selection(targets, *reduce, values),
             StatementKind::For { variable, from, to, body } => return self.for_loop(*variable, (*from, *to), body),
@@ -55,7 +58,7 @@ impl<'a> Checker<'a> {
                 return true;
             }
             // Known before the first statement.
-            StatementKind::Round { .. } => {}
+            StatementKind::Round { .. } | StatementKind::Type { .. } => {}
             StatementKind::Broken { name } => self.broken(*name),
             StatementKind::Function(_) | StatementKind::Include { .. } => {}
         }
@@ -250,18 +253,18 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn reduce(&mut self, target: Word<'a>, indices: &[Tree], reduce: Reduce, value: Tree) {
+    fn reduce(&mut self, target: Word<'a>, indices: &[Tree], (reduce, subtracts): (Reduce, bool), value: Tree) {
         let indices: Vec<(Value, Span)> = indices.iter().map(|t| (self.tree(*t), self.span(t.root))).collect();
         let root = value.root;
         let value = self.tree(value);
         if self.may_rebind(target.text) {
-            return self.gather(target, &indices, reduce, (value, root));
+            return self.gather(target, &indices, (reduce, subtracts), (value, root));
         }
         let Some(pin) = self.output(target, &value, root) else { return };
         if indices.iter().any(|index| self.is_run_time(&index.0)) {
-            return self.reduce_at((target, pin), &indices, reduce, (value, root));
+            return self.reduce_at((target, pin), &indices, (reduce, subtracts), (value, root));
         }
-        let Some(to) = self.aim((target, pin), indices, reduce) else { return };
+        let Some(to) = self.aim((target, pin), indices, (reduce, subtracts)) else { return };
         match self.reduced_value(&to, value, root, target) {
             Some(typed) => self.fill(&to, &typed, target, |_| reduce),
             None => self.spoil(&to),
@@ -269,12 +272,19 @@ impl<'a> Checker<'a> {
     }
 
     /// `name += value` for a value from outside the block: `name = name + value`.
-    fn gather(&mut self, name: Word<'a>, indices: &[(Value, Span)], reduce: Reduce, value: (Value, ExprId)) {
+    fn gather(
+        &mut self,
+        name: Word<'a>,
+        indices: &[(Value, Span)],
+        (reduce, subtracts): (Reduce, bool),
+        value: (Value, ExprId),
+    ) {
         let root = value.1;
         let old = if indices.is_empty() { self.lookup(name.text, name.span) } else { self.element_of(name, indices) };
         let span = name.span.to(self.span(root));
         let old = (old, root);
         let new = match reduce {
+            Reduce::Sum if subtracts => self.binary(BinaryOp::Sub, old, value, span),
             Reduce::Sum => self.binary(BinaryOp::Add, old, value, span),
             _ => {
                 let name = if reduce == Reduce::Max { "pg_max" } else { "pg_min" };
@@ -373,6 +383,10 @@ impl<'a> Checker<'a> {
     pub(super) fn reduced_value(&mut self, to: &Target, value: Value, id: ExprId, word: Word<'a>) -> Option<Typed> {
         let pin = &self.builder.graph.pins[to.pin];
         let (format, declared) = (pin.format, pin.span);
+        if to.subtracts && format.is_integral() && !format.is_signed() {
+            self.nothing_below_zero(to.pin, &value, id, word);
+            return None;
+        }
         if to.reduce == Reduce::Sum && !format.is_integral() {
             let class = if format.is_log() { "log" } else { "float" };
             let message = format!("`+=` on an output of {format}: sums are exact, which a {class} cannot be");
@@ -447,35 +461,13 @@ impl<'a> Checker<'a> {
 
     /// Enters the value of each element that the reduction covers, and how that element is reduced.
     pub(super) fn fill(&mut self, to: &Target, typed: &Typed, word: Word<'a>, reduce: impl Fn(usize) -> Reduce) {
-        let first = to.first;
         for (k, node) in typed.nodes().iter().enumerate() {
-            match self.slots[to.pin][first + k] {
-                Slot::Broken => {}
-                Slot::Empty => {
-                    let column = self.builder.graph.pins[to.pin].column((first + k) as u32);
-                    self.builder.name(*node, || column);
-                    let filled = Reduction { reduce: reduce(k), value: *node, at: None, span: word.span };
-                    self.set_slot(to.pin, first + k, Slot::Filled(filled));
-                }
-                Slot::Filled(earlier) => {
-                    let column = self.builder.graph.pins[to.pin].column((first + k) as u32);
-                    let message = format!("`{column}` has two reductions");
-                    let help = match (earlier.reduce, to.reduce) {
-                        (a, b) if a != b => "declare another output for it".to_string(),
-                        _ if !self.loops.is_empty() => format!(
-                            "gather the passes of the loop in a value: `s = 0;` before it, `s {0} ...` in it, and `{1} {0} s;` behind it",
-                            to.reduce, word.text
-                        ),
-                        (Reduce::Ranked(_), _) => "declare another output for it".into(),
-                        (Reduce::Sum, _) => "add the two values and reduce them once".into(),
-                        (Reduce::Max, _) => "write `pg_max` of the two values and reduce it once".into(),
-                        (Reduce::Min, _) => "write `pg_min` of the two values and reduce it once".into(),
-                    };
-                    let error = Diagnostic::error(codes::REDUCED_TWICE, message, word.span, "reduced again")
-                        .label(earlier.span, "first reduced here")
-                        .help(help);
-                    return self.error(error);
-                }
+            let at = (to.pin, to.first + k);
+            let term = Reduction { reduce: reduce(k), value: *node, at: None, carry: None, span: word.span };
+            let term = if to.subtracts { self.negative(at, term) } else { Some(term) };
+            match term {
+                Some(term) => self.gathered(at, term),
+                None => self.set_slot(at.0, at.1, Slot::Broken),
             }
         }
     }

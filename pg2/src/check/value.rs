@@ -60,6 +60,15 @@ impl Dims {
         }
     }
 
+    /// How many indices lead to a scalar.
+    pub fn rank(self) -> usize {
+        match self {
+            Dims::Scalar => 0,
+            Dims::Vector(_) => 1,
+            Dims::Matrix(..) => 2,
+        }
+    }
+
     /// The brackets of an element: nothing, `[2]` or `[0][1]`.
     pub fn place(self, element: usize) -> String {
         match self {

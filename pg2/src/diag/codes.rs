@@ -50,7 +50,7 @@ codes! {
     CLASS "PG0023" "an unknown or missing pin class";
     LENGTH "PG0024" "an impossible vector length";
     NO_REDUCTION "PG0025" "an output element without a reduction";
-    REDUCED_TWICE "PG0026" "an output element with two reductions";
+    REDUCED_TWICE "PG0026" "an output element with reductions of two kinds";
     FLOAT_SUM "PG0027" "`+=` on a float output";
     NO_OUTPUT "PG0028" "a kernel without outputs";
     NOT_OUTPUT "PG0029" "a reduction of something that is no output";

@@ -40,6 +40,7 @@ pub fn merge(graph: &Graph, budget: &Budget, text: Text) -> Option<Merged> {
     let name = format!("{}_pipeline", graph.name);
     let (mut pipelined, places) = pipeline_places(&name, &joined.circuit)?;
     pipelined.module.terms = terms;
+    pipelined.module.wraps = graph.raises(Flags::WRAP);
     let schedule = schedule(graph, &joined.values, &places, pipelined.latency);
     let flag_bits = places.iter().filter(|p| p.owner == PORTS).map(|p| p.bits).sum();
     pipelined.module.doc = vec![

@@ -59,6 +59,8 @@ pub enum StatementKind<'a> {
         class: Word<'a>,
         /// The least and the greatest number.
         range: Option<[Tree; 2]>,
+        /// Of a `param`: `= value`.
+        default: Option<Tree>,
     },
     /// `name[n];`: a vector or matrix whose elements are assigned one by one.
     Elements {
@@ -83,11 +85,13 @@ pub enum StatementKind<'a> {
         indices: Vec<Tree>,
         value: Tree,
     },
-    /// `target[index] += value;`, and `max=` and `min=`.
+    /// `target[index] += value;`, and `-=`, `max=` and `min=`.
     Reduce {
         target: Word<'a>,
         indices: Vec<Tree>,
         reduce: Reduce,
+        /// Of a sum: whether the value is taken away.
+        subtracts: bool,
         value: Tree,
     },
     /// `(target[index], ...) min= (key, payload, ...);`, and `max=`.
@@ -109,6 +113,11 @@ pub enum StatementKind<'a> {
         otherwise: Option<Block<'a>>,
     },
     Function(Function<'a>),
+    /// `type name = format;`
+    Type {
+        name: Word<'a>,
+        format: Word<'a>,
+    },
     /// `return value;`
     Return {
         value: Tree,
@@ -189,6 +198,12 @@ pub enum ExprKind<'a> {
     Element(Word<'a>, Vec<ExprId>),
     /// An index on what is no name.
     Index(ExprId, ExprId),
+    /// `x[high:low]`: bits of an integer.
+    Bits(ExprId, ExprId, ExprId),
+    /// A format as an argument.
+    Format(Word<'a>),
+    /// `(a, b, c)`
+    Vector(Vec<ExprId>),
     Call(Word<'a>, Vec<ExprId>),
 }
 

@@ -35,6 +35,8 @@ pub enum Kind {
     Value,
     /// A vector of 2 to 4 elements.
     Vector,
+    /// A vector of any length.
+    Vectors,
     Matrix,
     /// A compile-time integer.
     Integer,
@@ -42,6 +44,7 @@ pub enum Kind {
     Number,
     /// A real function that is written down: it is fitted, not evaluated.
     Real,
+    Format,
 }
 
 /// Formats that a function takes.
@@ -69,6 +72,11 @@ pub enum Rule {
     Power(Option<(i32, i32)>),
     SumOfSquares,
     Transpose,
+    /// Products and sums of the elements of vectors.
+    Inner,
+    Cross,
+    /// The value of a pattern in the format that the second argument names.
+    FromBits,
     /// A function that is written down, by a table.
     Fit,
 }
@@ -205,7 +213,108 @@ pub static FUNCTIONS: &[Function] = &[
         takes: &every(compare::MAX),
         rule: Rule::Operator(Some(Exactly::First(|a, b| a >= b))),
     },
+    whole(
+        "pg_floor",
+        &["floor", "floorf"],
+        "the greatest whole number up to x",
+        &[any(Class::Fixed, int::XFLOOR), any(Class::Float, float::FFLOOR)],
+        Exact::floor,
+    ),
+    whole(
+        "pg_ceil",
+        &["ceil", "ceilf", "ceiling"],
+        "the least whole number from x on",
+        &[any(Class::Fixed, int::XCEIL), any(Class::Float, float::FCEIL)],
+        Exact::ceil,
+    ),
+    whole(
+        "pg_trunc",
+        &["trunc", "truncf", "aint"],
+        "x without its fraction",
+        &[any(Class::Fixed, int::XTRUNC), any(Class::Float, float::FTRUNC)],
+        Exact::trunc,
+    ),
+    whole(
+        "pg_round",
+        &["round", "roundf", "anint"],
+        "the nearest whole number; halves go away from zero, as in C",
+        &[any(Class::Fixed, int::XROUND), any(Class::Float, float::FROUND)],
+        Exact::round,
+    ),
+    Function {
+        name: "pg_dot",
+        params: &[vector("a"), vector("b")],
+        aliases: &["dot", "dot_product", "inner"],
+        text: "the inner product, as `a * b`",
+        takes: STEPS,
+        rule: Rule::Inner,
+    },
+    Function {
+        name: "pg_norm2",
+        params: &[vector("v")],
+        aliases: &["norm2", "length2", "squaredNorm"],
+        text: "the square of the length, as `v * v`",
+        takes: STEPS,
+        rule: Rule::Inner,
+    },
+    Function {
+        name: "pg_cross",
+        params: &[vector("a"), vector("b")],
+        aliases: &["cross", "cross_product"],
+        text: "the vector product: `a[1] * b[2] - a[2] * b[1]` and so on, each step rounded",
+        takes: STEPS,
+        rule: Rule::Cross,
+    },
+    Function {
+        name: "pg_popcount",
+        params: &[value("x")],
+        aliases: &["popcount", "popcnt", "popc", "__popc", "__popcll", "countones", "bitcount"],
+        text: "how many of the bits of x are 1",
+        takes: &[any(Class::Int, int::POPCOUNT)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_clz",
+        params: &[value("x")],
+        aliases: &["clz", "__clz", "__clzll", "countl_zero", "leadz", "lzcnt"],
+        text: "how many bits of x are 0 above the highest 1; W for x = 0",
+        takes: &[any(Class::Int, int::CLZ)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_bits",
+        params: &[value("x")],
+        aliases: &["__float_as_uint", "float_as_uint", "to_bits", "asuint", "realtobits"],
+        text: "the pattern of x, a `uintW`",
+        takes: &[any(Class::Int, int::BITS), any(Class::Fixed, int::BITS), any(Class::Float, int::BITS)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_from_bits",
+        params: &[value("u"), Param { name: "format", kind: Kind::Format }],
+        aliases: &["from_bits"],
+        text: "the value of that format whose pattern is u, a uint of its width; 0 with `invalid` where no float has it",
+        takes: &[any(Class::Int, int::FROMBITS)],
+        rule: Rule::FromBits,
+    },
 ];
+
+/// The parameter of a function of one.
+const ONE: &[Param] = &[value("x")];
+
+/// The functions to whole numbers.
+const fn whole(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    text: &'static str,
+    takes: &'static [Takes],
+    of: fn(&Exact) -> Exact,
+) -> Function {
+    Function { name, params: ONE, aliases, text, takes, rule: Rule::Operator(Some(Exactly::Of(of))) }
+}
+
+/// Every format, by steps of its own arithmetic.
+static STEPS: &[Takes] = &[moves(Class::Int), moves(Class::Fixed), moves(Class::Float), moves(Class::Log)];
 
 /// The formats of powers.
 static POWERS: &[Takes] =
@@ -213,6 +322,10 @@ static POWERS: &[Takes] =
 
 const fn value(name: &'static str) -> Param {
     Param { name, kind: Kind::Value }
+}
+
+const fn vector(name: &'static str) -> Param {
+    Param { name, kind: Kind::Vectors }
 }
 
 const fn integer(name: &'static str) -> Param {
@@ -297,6 +410,8 @@ impl Function {
         let formats = if all { "any".to_string() } else { list() };
         match self.params[0].kind {
             Kind::Vector => format!("{formats} vector of 2 to 4"),
+            Kind::Vectors if matches!(self.rule, Rule::Cross) => format!("{formats} vector of 3"),
+            Kind::Vectors => format!("{formats} vector"),
             Kind::Matrix => format!("{formats} matrix"),
             _ => formats,
         }

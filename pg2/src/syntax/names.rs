@@ -20,6 +20,8 @@ pub enum Kind {
     Parameter,
     /// Of a loop.
     Counter,
+    /// A name of a format.
+    Type,
 }
 
 /// A name and what defines it.
@@ -186,6 +188,8 @@ impl<'a> Walk<'a> {
             (Some("table"), None) if self.token(at + 1).kind == TokenKind::Format && self.word(at + 2).is_some() => {
                 self.own(at, at + 2, Kind::Const);
             }
+            (Some("type"), Some(_)) if self.is(at + 2, "=") => self.own(at, at + 1, Kind::Type),
+            (Some("param"), _) if self.word(at + 2).is_some() => self.parameter(at),
             (Some(word), _) if RESERVED.contains(&word) => {}
             (Some(_), _) if self.is(at + 1, "=") => self.assigned(at),
             (Some(_), _) if self.is(at + 1, "[") && !self.has_reduction(at) => self.assigned(at),
@@ -195,7 +199,8 @@ impl<'a> Walk<'a> {
     }
 
     fn has_reduction(&self, at: usize) -> bool {
-        (at..self.head_end(at)).any(|k| self.is(k, "+=") || (self.is(k + 1, "=") && self.word(k).is_some()))
+        (at..self.head_end(at))
+            .any(|k| self.is(k, "+=") || self.is(k, "-=") || (self.is(k + 1, "=") && self.word(k).is_some()))
     }
 
     /// `format name ... class`: a pin if the class is there.
@@ -205,6 +210,14 @@ impl<'a> Walk<'a> {
         self.own(at, at + 1, Kind::Pin);
         if let Some(definition) = self.found.definitions.last_mut() {
             definition.class = Some(class);
+        }
+    }
+
+    /// `param format name`.
+    fn parameter(&mut self, at: usize) {
+        self.own(at, at + 2, Kind::Pin);
+        if let Some(definition) = self.found.definitions.last_mut() {
+            definition.class = Some("param");
         }
     }
 
@@ -286,7 +299,8 @@ impl<'a> Walk<'a> {
         let Some(word) = self.word(at) else { return };
         let reduction = matches!(word, "max" | "min") && self.is(at + 1, "=");
         let span = self.token(at).span;
-        if RESERVED.contains(&word) || reduction {
+        let names_type = word == "type" && self.word(at + 1).is_some() && self.is(at + 2, "=");
+        if RESERVED.contains(&word) || reduction || names_type {
             return;
         }
         let definition = self.known.get(word).and_then(|list| list.last().copied());

@@ -16,6 +16,7 @@ use crate::syntax::foreign::{CONSTANT_OPENINGS, OPENINGS};
 use crate::syntax::lex::{Token, TokenKind, lex_part};
 use crate::syntax::sources::Sources;
 use hdl::Reduce;
+use std::collections::HashSet;
 
 /// The deepest nesting of blocks, parentheses, prefix operators, `?:`, calls and indices (RULES L8).
 pub(crate) const MAX_NESTING: u32 = 256;
@@ -74,10 +75,18 @@ fn parse_part<'a>(text: &'a str, part: Span, program: Program<'a>) -> (Program<'
         condition_at: usize::MAX,
         unclosed: false,
         then_is_open: false,
+        types: HashSet::new(),
         program,
         errors: lexed.errors,
     };
     parser.program.comments.extend(lexed.comments);
+    for k in 0..parser.tokens.len().saturating_sub(2) {
+        let word = |k: usize| parser.text_of(parser.tokens[k]);
+        if word(k) == "type" && parser.tokens[k + 1].kind == TokenKind::Word && word(k + 2) == "=" {
+            let name = word(k + 1);
+            parser.types.insert(name);
+        }
+    }
     while parser.kind() != TokenKind::End {
         parser.statement();
     }
@@ -102,6 +111,8 @@ struct Parser<'a> {
     unclosed: bool,
     /// A block that `then` opened ended at the `else` before the next token.
     then_is_open: bool,
+    /// The names that this part of the text gives to formats.
+    types: HashSet<&'a str>,
     program: Program<'a>,
     errors: Vec<Diagnostic>,
 }
@@ -269,6 +280,9 @@ impl<'a> Parser<'a> {
         let Some(word) = self.word_at(0) else {
             return self.expected("a statement");
         };
+        if word.text == "param" && self.has_value() {
+            return self.parameter(word);
+        }
         if !self.is_at(1, "=") {
             if let Some(parsed) = self.keyword(word) {
                 return parsed;
@@ -358,8 +372,9 @@ impl<'a> Parser<'a> {
         match self.word_at(0) {
             Some(class) => {
                 self.next();
+                let default = if class.text == "param" && self.eat("=") { Some(self.tree()?) } else { None };
                 let range = self.range_of_pin()?;
-                Ok(StatementKind::Declare { format, name, lengths, class, range })
+                Ok(StatementKind::Declare { format, name, lengths, class, range, default })
             }
             None => {
                 let message = format!("`{}` has no class", name.text);
@@ -383,6 +398,25 @@ impl<'a> Parser<'a> {
         let least = self.tree()?;
         self.expect("..")?;
         Ok(Some([least, self.tree()?]))
+    }
+
+    /// Whether a format, a name and a `=` stand behind the next token.
+    fn has_value(&self) -> bool {
+        let format = self.peek(1).kind == TokenKind::Format || self.types.contains(self.text_of(self.peek(1)));
+        let end = (3..64).find(|k| self.is_at(*k, "=") || self.is_at(*k, ";") || self.peek(*k).kind == TokenKind::End);
+        format && self.peek(2).kind == TokenKind::Word && end.is_some_and(|k| self.is_at(k, "="))
+    }
+
+    /// `param format name = value;`
+    fn parameter(&mut self, class: Word<'a>) -> Parsed<StatementKind<'a>> {
+        self.only_in_files(class.span, "a pin")?;
+        self.next();
+        let format = self.format()?;
+        let name = self.new_name()?;
+        let lengths = self.indices()?;
+        let default = if self.eat("=") { Some(self.tree()?) } else { None };
+        let range = self.range_of_pin()?;
+        Ok(StatementKind::Declare { format, name, lengths, class, range, default })
     }
 
     fn constant(&mut self) -> Parsed<StatementKind<'a>> {
@@ -415,8 +449,9 @@ impl<'a> Parser<'a> {
             return Ok(StatementKind::Elements { name: target, lengths: indices });
         }
         self.increment(target)?;
-        let reduce = self.reduction(target)?;
-        Ok(StatementKind::Reduce { target, indices, reduce, value: self.tree()? })
+        let subtracts = self.is("-=");
+        let reduce = self.reduction()?;
+        Ok(StatementKind::Reduce { target, indices, reduce, subtracts, value: self.tree()? })
     }
 
     /// Any number of expressions in brackets.
@@ -429,8 +464,8 @@ impl<'a> Parser<'a> {
         Ok(trees)
     }
 
-    fn reduction(&mut self, target: Word<'a>) -> Parsed<Reduce> {
-        if self.eat("+=") {
+    fn reduction(&mut self) -> Parsed<Reduce> {
+        if self.eat("+=") || self.eat("-=") {
             return Ok(Reduce::Sum);
         }
         if let Some(word) = self.word_at(0)
@@ -445,20 +480,11 @@ impl<'a> Parser<'a> {
             }
         }
         let token = self.peek(0);
-        let name = target.text;
         match token.kind {
-            TokenKind::Symbol("-=") => {
-                let error = Diagnostic::error(codes::ASSIGNMENT, "there is no `-=`", token.span, "not an operator");
-                self.next();
-                self.tree()?;
-                let end = self.previous().span.end;
-                let error = error.help(format!("write `{name} += -(...)`")).edit(token.span, "+= -(");
-                self.fail(error.edit(Span { start: end, end }, ")"))
-            }
             TokenKind::Symbol(s) if s.len() > 1 && s.ends_with('=') && !matches!(s, "==" | "<=" | ">=" | "!=") => {
                 let message = format!("there is no `{s}`");
                 let error = Diagnostic::error(codes::ASSIGNMENT, message, token.span, "not an operator");
-                self.fail(error.help("outputs take `+=`, `max=` and `min=`; other names take `=`, once"))
+                self.fail(error.help("outputs take `+=`, `-=`, `max=` and `min=`; other names take `=`, once"))
             }
             TokenKind::Symbol("<=") => {
                 let error = Diagnostic::error(
@@ -474,7 +500,7 @@ impl<'a> Parser<'a> {
                 let error = Diagnostic::error(codes::ASSIGNMENT, "there is no `:=`", whole, "not an operator");
                 self.fail(error.help("write `=`").edit(whole, "="))
             }
-            _ => self.expected("`=`, `+=`, `max=` or `min=`"),
+            _ => self.expected("`=`, `+=`, `-=`, `max=` or `min=`"),
         }
     }
 

@@ -48,6 +48,24 @@ fn joined_circuits_of_random_graphs_compute_their_bits() {
     }
 }
 
+/// Kernels whose pairs add several terms to an output, and what they are made of.
+const SUMS: [&str; 4] = [
+    "int64 a ipin; int64 b jpin; int64 o fout; o -= b; o += a; o -= a; o += b; o -= b;",
+    "int64 a ipin; int64 b jpin; int64 o fout; int64 p fout; o -= b; p += a; p += b;",
+    "int8 a ipin; int8 b jpin; int8 o fout; o -= b; o += a; o -= a; o += b; o -= b;",
+    "uint8 a ipin; uint8 b jpin; uint8 o fout; o += a; o += b; if (a > b) { o += 3; }",
+];
+
+#[test]
+fn sums_of_several_terms_compute_their_bits() {
+    for (k, text) in SUMS.iter().enumerate() {
+        let graph = pg2::compile("sums", text).unwrap().graph;
+        for mhz in [60.0, 150.0, 250.0] {
+            check(&graph, Clock { mhz, ..Clock::default_clock() }, k as u64);
+        }
+    }
+}
+
 #[test]
 fn shipped_kernels_compute_their_bits_in_their_terms() {
     for kernel in pg2::kernels::KERNELS.iter().filter(|k| !k.name.starts_with("m2l")) {

@@ -54,7 +54,7 @@ fn literals_take_the_format_of_the_other_side() {
         ("z = 1 / 0;", "PG0036"),
         ("z = 1 % 0;", "PG0036"),
         ("z = 1.5 & 1;", "PG0031"),
-        ("z = pg_sqrt(2);", "PG0033"),
+        ("z = pg_bits(2);", "PG0033"),
         ("z = 1 << n;", "PG0033"),
     ]);
 }

@@ -73,7 +73,7 @@ fn elements_are_assigned_one_by_one() {
 #[test]
 fn mistakes_in_loops_are_reported_once_and_at_their_place() {
     refuse(&[
-        ("for k in 0..100 { yy = v[k]; o += yy; }", "PG0026"),
+        ("for k in 0..100 { yy = v[k]; o += yy; }", "PG0045"),
         ("for k in 0..100 { yy = nothing + k; }", "PG0011"),
         ("for k in 0..a { yy = k; }", "PG0034"),
         ("for k in 0..1.5 { yy = k; }", "PG0031"),
@@ -84,7 +84,7 @@ fn mistakes_in_loops_are_reported_once_and_at_their_place() {
         ("const S = 1; for k in 0..3 { S = k; }", "PG0013"),
         ("for k in 0..3 { a = k; }", "PG0016"),
         ("for k in 0..3 { tt = a; } o += tt;", "PG0055"),
-        ("for k in 0..3 { o += a; }", "PG0026"),
+        ("for k in 0..3 { o += a; o max= a; }", "PG0026"),
         ("for k in 0..3 { int8 q jpin; }", "PG0019"),
         ("for k in 0..3 { return a; }", "PG0019"),
         ("for k in 0..3 { fn f(x) = x; }", "PG0019"),

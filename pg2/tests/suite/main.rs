@@ -16,6 +16,7 @@ mod explaining;
 mod fitted;
 mod formatting;
 mod functions;
+mod gathering;
 mod graphs;
 mod growth;
 mod habits;

@@ -272,7 +272,6 @@ const NEWCOMERS: &[(&str, &str, &str)] = &[
         "x = 4",
     ),
     ("float32.23 x jpin;\nuint32 o fout;\no += x .gt. 3;\n", "o = 1", "x = 4"),
-    ("int32 x jpin;\nint64 o fout;\no -= (int64)x - 1;\n", "o = -3", "x = 4"),
     // Powers, chains and print.
     ("float32.23 d jpin;\nfixed64.30 o fout;\no += (fixed64.30)(d^2);\n", "o = 16", "d = 4"),
     ("float32.23 d jpin;\nfixed64.30 o fout;\no += (fixed64.30)(1 / d^3);\n", "o = 0.015625", "d = 4"),

@@ -206,7 +206,7 @@ fn conditions_are_ints_and_give_uint1() {
 #[test]
 fn the_arms_of_a_choice_have_one_format_and_length() {
     check(&[("t ? v : w", "mux(t, v[0], w[0]); mux(t, v[1], w[1]); mux(t, v[2], w[2])")]);
-    refuse(&[("z = t ? v : v2;", "PG0043"), ("z = t ? v : a;", "PG0043"), ("z = t ? 0 : v;", "PG0043")]);
+    refuse(&[("z = t ? v : v2;", "PG0043"), ("z = t ? v : a;", "PG0043")]);
 }
 
 #[test]
@@ -236,13 +236,13 @@ fn vectors_are_elementwise_and_their_product_is_the_inner_product() {
         ("z = v < w;", "PG0044"),
         ("z = !v;", "PG0044"),
         ("z = v && t;", "PG0044"),
-        ("z = pg_abs(v);", "PG0044"),
+        ("z = pg_dot(a, v);", "PG0044"),
         ("z = v << w;", "PG0049"),
         ("z = v[3];", "PG0045"),
         ("z = v[-1];", "PG0045"),
         ("z = v[a];", "PG0034"),
         ("z = v[0.5];", "PG0031"),
-        ("z = a[0];", "PG0046"),
+        ("z = f[0];", "PG0046"),
         ("z = 3[0];", "PG0046"),
         ("z = v[0][0];", "PG0046"),
     ]);
@@ -285,8 +285,8 @@ fn each_output_element_has_one_reduction() {
     assert_eq!(reduced("fo min= 0.5;", "fo"), "min= 0.5:float18.9");
     assert_eq!(reduced("o += a * 2;", "o"), "+= icast:int32(mul(a, 2:int8))");
     refuse(&[
-        ("o += a; o += b;", "PG0026"),
-        ("vo += v; vo[1] += a;", "PG0026"),
+        ("o += a; o max= b;", "PG0026"),
+        ("vo += v; vo[1] min= a;", "PG0026"),
         ("vo[0] += a; vo[1] += a;", "PG0025"),
         ("fo += f;", "PG0027"),
         ("vo += a;", "PG0044"),
@@ -298,7 +298,7 @@ fn each_output_element_has_one_reduction() {
         ("z += a;", "PG0011"),
         ("a += b;", "PG0029"),
         ("late += a; int64 late fout;", "PG0012 PG0025"),
-        ("o -= a;", "PG0009"),
+        ("o *= a;", "PG0009"),
         ("o *= a;", "PG0009"),
         ("v[0] = a;", "PG0016"),
         ("o += 0.5;", "PG0031"),
@@ -347,8 +347,8 @@ fn near_misses_of_the_rules_are_refused() {
         ("o += a + 08;", "PG0003"),
         ("o += a + 0b12;", "PG0003"),
         ("o += a + 1_000;", "PG0003"),
-        ("o += (v * v)[0];", "PG0046"),
-        ("o += (int8)a[0];", "PG0046"),
+        ("o += (v * v)[0];", "PG0041"),
+        ("o += (int8)f[0];", "PG0046"),
         ("o += (v < v)[0];", "PG0044"),
         ("o += pg_min(v, v);", "PG0044"),
         ("o += (v + 1)[0];", "PG0044"),

@@ -229,7 +229,8 @@ pub fn check_given(graph: &Graph, wanted: &[Wanted], given: &[(String, f64)]) ->
             )));
         }
     }
-    let without = own.iter().find(|p| p.len.is_none() && given.iter().all(|(param, _)| *param != p.name));
+    let without =
+        own.iter().find(|p| p.len.is_none() && p.default.is_none() && given.iter().all(|(param, _)| *param != p.name));
     match without {
         Some(pin) => {
             Err(KernelError(format!("the parameter `{0}` of {name} has no value; add --param {0}=VALUE", pin.name)))
@@ -254,7 +255,8 @@ pub fn check_pins(stage: &str, graph: &Graph, wanted: &[Wanted], given: &[(Strin
             Some(_) => {}
         }
     }
-    let is_given = |p: &&Pin| p.elements() == 1 && p.len.is_none() && given.iter().any(|(name, _)| *name == p.name);
+    let has_value = |p: &Pin| p.default.is_some() || given.iter().any(|(name, _)| *name == p.name);
+    let is_given = |p: &&Pin| p.elements() == 1 && p.len.is_none() && has_value(p);
     let known = |p: &&Pin| wanted.iter().any(|w| w.name == p.name) || is_given(p);
     let others: Vec<String> = graph.pins.iter().filter(|p| !known(p)).map(|p| format!("`{}`", p.name)).collect();
     if !others.is_empty() {
@@ -277,7 +279,8 @@ pub fn feeds(graph: &Graph, wanted: &[Wanted], given: &[(String, f64)]) -> [Feed
     [PinClass::Ipin, PinClass::Jpin, PinClass::Param].map(|class| {
         let feed = |(pin, element): (usize, u32)| {
             let pin = &graph.pins[pin];
-            let value = || given.iter().find(|(name, _)| *name == pin.name).expect("the pins were checked").1;
+            let given = given.iter().find(|(name, _)| *name == pin.name).map(|given| given.1);
+            let value = || given.or(pin.default_number(element)).expect("the pins were checked");
             let known = wanted.iter().find(|w| w.name == pin.name);
             (known.map_or_else(|| Feed::Given(value()), |w| (w.feed)(element as usize)), pin.format)
         };

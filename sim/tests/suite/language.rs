@@ -2,6 +2,7 @@
 
 mod blocks;
 mod cases;
+mod sums;
 
 use crate::common::built;
 use cases::Case;
@@ -20,7 +21,7 @@ const SOURCES: usize = 90;
 const SETTINGS: u64 = 3;
 
 fn all() -> Vec<&'static Case> {
-    cases::CASES.iter().chain(blocks::CASES).collect()
+    cases::CASES.iter().chain(blocks::CASES).chain(sums::CASES).collect()
 }
 
 fn graph(case: &Case) -> Graph {

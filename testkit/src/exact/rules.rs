@@ -20,6 +20,19 @@ pub fn apply(of: &Use, args: &[u64]) -> Option<Made> {
         "shl" | "shr" | "shlv" | "shrv" => quiet(shift(of, args)),
         "lt" | "le" | "eq" | "ne" | "nz" | "isz" => quiet(truth(of, args) as u64),
         "min" | "max" => quiet(chosen(of, args)),
+        "xfloor" | "xceil" | "xtrunc" | "xround" => encode(of.result, &whole(of, args), false, Flags::SATURATION),
+        "ffloor" | "fceil" | "ftrunc" | "fround" => encode(of.result, &whole(of, args), false, Flags::OVERFLOW),
+        "popcount" => quiet(digits(of, args).matches('1').count() as u64),
+        "clz" => quiet(digits(of, args).find('1').unwrap_or(of.args[0].width() as usize) as u64),
+        "field" => {
+            let all = digits(of, args);
+            let part = &all[all.len() - 1 - of.n as usize..all.len() - of.d as usize];
+            quiet(u64::from_str_radix(part, 2).expect("binary digits"))
+        }
+        "carry" | "borrow" => quiet(carry(of, args)),
+        "total" => (args[0], Flags::WRAP.when(args[1] != 0)),
+        "bits" => quiet(args[0]),
+        "frombits" => pattern(of.result, args[0]),
         "icast" => quiet(wrapped(of.result, &integer(of.args[0], args[0]))),
         "xcast" | "tofix" | "tofloat" | "fcast" => {
             encode(of.result, &decode(of.args[0], args[0]), of.truncates, Flags::SATURATION)
@@ -51,6 +64,40 @@ pub(super) fn place(limits: &[u32], formats: &[Format], args: &[u64]) -> Option<
 
 fn quiet(bits: u64) -> Made {
     (bits, Flags::NONE)
+}
+
+/// The whole number that a function of N3 makes of its argument.
+fn whole(of: &Use, args: &[u64]) -> BigRational {
+    let x = decode(of.args[0], args[0]);
+    let half = BigRational::new(1.into(), 2.into());
+    match &of.name[1..] {
+        "floor" => x.floor(),
+        "ceil" => x.ceil(),
+        "trunc" => x.trunc(),
+        _ if x.is_negative() => (x - half).ceil(),
+        _ => (x + half).floor(),
+    }
+}
+
+/// The binary digits of an int, all of them.
+fn digits(of: &Use, args: &[u64]) -> String {
+    format!("{:0width$b}", args[0], width = of.args[0].width() as usize)
+}
+
+/// The multiple of 2^W by which a sum or difference is beside what its format keeps.
+fn carry(of: &Use, args: &[u64]) -> u64 {
+    let [a, b] = [0, 1].map(|k| integer(of.args[k], args[k]));
+    let exact = if of.name == "carry" { a + b } else { a - b };
+    let kept = integer(of.args[0], wrapped(of.args[0], &exact));
+    wrapped(of.result, &((exact - kept) / (BigInt::one() << of.args[0].width())))
+}
+
+/// The value of a pattern: zero where a float's exponent field is 0, and with `invalid` where it is the greatest.
+fn pattern(format: Format, bits: u64) -> Made {
+    let Format::Float { width, mant } = format else { return quiet(bits) };
+    let digits = format!("{bits:0width$b}", width = width as usize);
+    let field = &digits[1..digits.len() - mant as usize];
+    if field.contains('0') { quiet(canonical(format, bits)) } else { (0, Flags::INVALID) }
 }
 
 /// Ints and fixeds: results wrap without a flag, and a zero divisor gives 0 and `invalid`.

@@ -6,7 +6,7 @@
 //! last pair hands these bits over, and the next group has the other half of the memory. A second copy of the memory serves the
 //! collector, which reads the record word by word; no group ends before the record of the one before has been sent.
 
-use super::{Beside, sums_in_memory};
+use super::{Beside, all_flags, sums_in_memory};
 use crate::Format;
 use crate::engine::shape::bits_for;
 use crate::engine::shell::text_module;
@@ -299,10 +299,11 @@ pub(super) fn finish(lane: &mut Module, config: &Config, beside: &Beside, others
         }
     }
     lane.wire("unused_done", super::unused([beside.done.clone()]));
-    let raised = lane.reg("record_flags", beside.last_1.mux(others.raised, &net("record_flags", 4)));
+    let before = net("record_flags", others.raised.width());
+    let raised = lane.reg("record_flags", beside.last_1.mux(others.raised, &before));
     let wraps = reads.iter().filter_map(|r| r.wrap.clone()).chain(kept_wrap);
     let wrap = lane.wire("wrap", or_all(wraps).unwrap_or_else(|| Value::flag(false)));
     lane.assign("r_data", or_all(parts).unwrap_or_else(|| Value::zeros(32)));
-    lane.assign("r_flags", cat([wrap, raised]));
+    lane.assign("r_flags", all_flags(wrap, &raised));
     lane.assign("r_done", done);
 }

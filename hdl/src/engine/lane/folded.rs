@@ -77,7 +77,8 @@ pub(super) fn begin(config: &Config, pipeline: &Netlist, fold: &Fold, sums: &str
     enter(&mut lane, config, pipeline);
     pins(&mut lane, config, pipeline);
     let (held, beside) = sideband(&mut lane, config, fold);
-    let raised = sticky_flags(&mut lane, &beside, false);
+    let wraps = pipeline.module(&pipeline.top).is_some_and(|inner| inner.wraps);
+    let raised = sticky_flags(&mut lane, &beside, false, wraps);
     Begun { lane, held, beside, raised }
 }
 

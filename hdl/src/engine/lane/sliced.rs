@@ -6,7 +6,7 @@
 //! word. No result of the next group comes before the collector has read all of this one.
 
 use super::folded::{Begun, Held, begin, sideband_modules};
-use super::{Beside, enter};
+use super::{Beside, all_flags, enter};
 use crate::Format;
 use crate::engine::Config;
 use crate::engine::shape::bits_for;
@@ -157,7 +157,7 @@ fn finish(
     lane.comment("The word at `r_at`, from `r_done` on.");
     let wrap = lane.wire("wrap", or_all(wraps).expect("there is an adder"));
     lane.assign("r_data", word);
-    lane.assign("r_flags", cat([wrap, raised]));
+    lane.assign("r_flags", all_flags(wrap, &raised));
     let done = lane.reg("last_3", beside.done);
     lane.assign("r_done", done);
 }

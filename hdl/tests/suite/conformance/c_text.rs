@@ -72,6 +72,10 @@ fn text(cases: &[Case]) -> String {
         "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n\
          /* What CUDA has beside C's library. */\n\
          static double rsqrt(double x) { return 1 / sqrt(x); }\nstatic float rsqrtf(float x) { return 1 / sqrtf(x); }\n\
+         static int __popcll(uint64_t x) { int n = 0; for (; x; x &= x - 1) n++; return n; }\n\
+         static int __clzll(uint64_t x) { int n = 64; for (; x; x >>= 1) n--; return n; }\n\
+         static long long __double_as_longlong(double d) { long long x; memcpy(&x, &d, 8); return x; }\n\
+         static double __longlong_as_double(long long x) { double d; memcpy(&d, &x, 8); return d; }\n\
          static double number(uint64_t x) { double d; memcpy(&d, &x, 8); return d; }\n\
          static uint64_t word(double d) { uint64_t x; memcpy(&x, &d, 8); return x; }\n",
     );

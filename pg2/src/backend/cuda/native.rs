@@ -8,7 +8,7 @@ use super::selected::{self, Mode, member};
 use crate::graph::{Graph, Node, NodeId, NodeKind, Output, PinClass};
 use hdl::number::reduce::Selection;
 use hdl::op::semantics::{DOUBLE, Real};
-use hdl::op::{Inst, Operator, float, log, table};
+use hdl::op::{Inst, Operator, float, int, log, table};
 use hdl::{Format, Reduce};
 
 /// The log format that operators hold in a double.
@@ -224,7 +224,8 @@ fn expression(op: &'static dyn Operator, inst: &Inst, args: &[NodeId]) -> String
         return format!("({} * {})", names[0], power_of_two(inst.attrs.n));
     }
     // A function's text is one of doubles whatever the format, and its table is that of the format.
-    if *op == *table::FUNC {
+    // Patterns are those of the format, too.
+    if *op == *table::FUNC || *op == *int::BITS || *op == *int::FROMBITS {
         return op.c_expr(inst, &names);
     }
     op.c_expr(&in_formats(inst, DOUBLE), &names)

@@ -12,10 +12,11 @@
 use super::{Found, constants};
 use crate::diag::Diagnostic;
 use crate::diag::codes;
-use crate::graph::{Graph, Node, NodeKind};
+use crate::graph::{Graph, Node, NodeId, NodeKind};
 use hdl::op::facts::{Loss, Unwrapped};
 use hdl::op::{Inst, int};
 use hdl::{Bounds, Format};
+use std::collections::HashSet;
 
 /// The bounds that warnings go by: without the least value of a signed format.
 pub(super) fn generous(node: &Node, bounds: Bounds) -> Bounds {
@@ -40,6 +41,7 @@ fn is_full(inst: &Inst, k: usize) -> bool {
 pub(super) fn judge(graph: &Graph, zeros: &[u32], found: &mut Found) {
     let constant = constants(graph);
     let only_subtracted = only_subtracted(graph);
+    let carried = carried(graph);
     // Whether a value may have left its format, so that what follows from it says nothing more.
     let mut beyond = vec![false; graph.nodes.len()];
     for (k, node) in graph.nodes.iter().enumerate() {
@@ -62,7 +64,7 @@ pub(super) fn judge(graph: &Graph, zeros: &[u32], found: &mut Found) {
             let slack = if any_full { limits.high / 8 } else { 0 };
             let outside = range.low < limits.low - slack || range.high > limits.high + slack;
             let widest = any_full && node.format.width() == 64;
-            if outside && !distance && !widest {
+            if outside && !distance && !widest && !carried.contains(args) {
                 beyond[k] = true;
                 found.add(overflow(node, range));
             }
@@ -89,6 +91,15 @@ fn only_subtracted(graph: &Graph) -> Vec<bool> {
     }
     graph.outputs.iter().for_each(|o| otherwise[o.value.0 as usize] = true);
     subtracted.iter().zip(&otherwise).map(|(s, o)| *s && !o).collect()
+}
+
+/// The arguments of sums and differences whose carries are looked at: they raise a flag where they wrap.
+fn carried(graph: &Graph) -> HashSet<Vec<NodeId>> {
+    let carry = |node: &Node| match &node.kind {
+        NodeKind::Op { op, args, .. } if *op == int::CARRY || *op == int::BORROW => Some(args.clone()),
+        _ => None,
+    };
+    graph.nodes.iter().filter_map(carry).collect()
 }
 
 /// The fewest bits of a format of that signedness that holds a range.

@@ -2,6 +2,7 @@
 
 use super::{Piece, WIDTH, width};
 use crate::syntax::lex::TokenKind;
+use crate::syntax::names::CLASSES;
 
 /// Blanks for each level of braces, and for what continues a broken line.
 const INDENT: usize = 4;
@@ -45,7 +46,12 @@ impl<'a> Line<'a> {
     }
 
     pub fn is_declaration(&self) -> bool {
-        self.pieces[0].kind == Some(TokenKind::Format)
+        // A format may have a name of its own.
+        let n = self.pieces.len();
+        let word = |p: &Piece| p.kind == Some(TokenKind::Word);
+        let named =
+            || n > 3 && word(&self.pieces[0]) && word(&self.pieces[1]) && CLASSES.contains(&self.pieces[n - 2].text);
+        self.pieces[0].kind == Some(TokenKind::Format) || named()
     }
 
     pub fn column_kind(&self) -> ColumnKind {
@@ -190,7 +196,7 @@ fn binding(piece: &Piece) -> usize {
 /// Whether a long line may be broken before piece `k`: before a binary operator, and behind a comma.
 fn breaks_before(pieces: &[Piece], k: usize) -> bool {
     let operator = matches!(pieces[k].kind, Some(TokenKind::Symbol(s)) if !matches!(s, "(" | ")" | "[" | "]" | "{" | "}" | ";" | ","));
-    let assignment = ["=", "+="].iter().any(|s| pieces[k].is(s));
+    let assignment = ["=", "+=", "-="].iter().any(|s| pieces[k].is(s));
     pieces[k - 1].is(",") || (operator && !assignment && !is_prefix(pieces, k))
 }
 
@@ -213,6 +219,26 @@ fn is_prefix(pieces: &[Piece], k: usize) -> bool {
     }
 }
 
+/// Whether the piece is the `:` between two bits, as in `x[7:0]`.
+fn is_range(pieces: &[Piece], at: usize) -> bool {
+    if !pieces[at].is(":") {
+        return false;
+    }
+    let (mut depth, mut conditions) = (0usize, 0i32);
+    for piece in pieces[..at].iter().rev() {
+        match piece.kind {
+            Some(TokenKind::Symbol(")" | "]")) => depth += 1,
+            Some(TokenKind::Symbol(s @ ("(" | "["))) if depth == 0 => return s == "[" && conditions == 0,
+            Some(TokenKind::Symbol("(" | "[")) => depth -= 1,
+            // Each `?` has its own `:`.
+            Some(TokenKind::Symbol("?")) if depth == 0 => conditions += 1,
+            Some(TokenKind::Symbol(":")) if depth == 0 => conditions -= 1,
+            _ => {}
+        }
+    }
+    false
+}
+
 /// Whether a blank stands between the pieces `k` - 1 and `k`.
 fn spaced(pieces: &[Piece], k: usize) -> bool {
     let (a, b) = (&pieces[k - 1], &pieces[k]);
@@ -228,12 +254,21 @@ fn spaced(pieces: &[Piece], k: usize) -> bool {
     if a.is("..") || b.is("..") || is_prefix(pieces, k - 1) || b.is("[") {
         return false;
     }
+    if is_range(pieces, k) || is_range(pieces, k - 1) {
+        return false;
+    }
     // `max=` and `min=` are one operator.
     if b.is("=") && matches!(a.text, "max" | "min") && k > 1 {
         return false;
     }
     let casts = a.is(")") && k >= 3 && pieces[k - 2].kind == Some(TokenKind::Format) && pieces[k - 3].is("(");
-    if casts {
+    // What stands in parentheses before a value is the name of a format.
+    let named = a.is(")")
+        && k >= 3
+        && pieces[k - 2].kind == Some(TokenKind::Word)
+        && pieces[k - 3].is("(")
+        && (matches!(b.kind, Some(TokenKind::Word | TokenKind::Number)) || b.is("("));
+    if casts || named {
         return false;
     }
     let keyword = matches!(a.text, "if" | "else" | "for" | "in" | "return" | "include" | "round");

@@ -11,7 +11,9 @@ impl<'a> Parser<'a> {
     pub(super) fn keyword(&mut self, word: Word<'a>) -> Option<Parsed<StatementKind<'a>>> {
         // `round` is no reserved word: it means this only before a mode.
         let rounds = || self.peek(1).kind == TokenKind::Word && self.is_at(2, ";");
+        let names_type = || self.peek(1).kind == TokenKind::Word && self.is_at(2, "=");
         Some(match word.text {
+            "type" if names_type() => self.type_name(word),
             "for" => self.for_loop(),
             "if" => self.branches(),
             "else" => self.lone_else(word),
@@ -187,6 +189,18 @@ impl<'a> Parser<'a> {
         }
         self.next();
         Ok(StatementKind::Include { path: Word { text: self.text_of(path).trim_matches('"'), span: path.span } })
+    }
+
+    /// `type name = format;`
+    fn type_name(&mut self, word: Word<'a>) -> Parsed<StatementKind<'a>> {
+        self.only_in_files(word.span, "a type")?;
+        self.next();
+        let name = self.new_name()?;
+        self.expect("=")?;
+        if self.kind() != TokenKind::Format && self.kind() != TokenKind::Word {
+            return self.expected("a format");
+        }
+        Ok(StatementKind::Type { name, format: self.format()? })
     }
 
     fn rounding(&mut self, word: Word<'a>) -> Parsed<StatementKind<'a>> {

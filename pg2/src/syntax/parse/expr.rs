@@ -128,10 +128,13 @@ impl<'a> Parser<'a> {
             TokenKind::Format => true,
             TokenKind::Word if self.at != self.condition_at => match self.peek(2).kind {
                 TokenKind::Number => self.peek(2).span.start == self.peek(1).span.end && self.is_at(3, ")"),
-                TokenKind::Symbol(")") => {
-                    let is_type = TYPES.contains(&self.text_of(self.peek(1)));
-                    matches!(self.peek(3).kind, TokenKind::Word | TokenKind::Number) || is_type && self.is_at(3, "(")
-                }
+                TokenKind::Symbol(")") => match self.peek(3).kind {
+                    TokenKind::Word | TokenKind::Number => true,
+                    // A value is no function: only a format stands before a parenthesis.
+                    TokenKind::Symbol("(" | "~" | "!") => true,
+                    TokenKind::Symbol("-" | "+") => self.types.contains(self.text_of(self.peek(1))),
+                    _ => false,
+                },
                 _ => false,
             },
             _ => false,
@@ -154,21 +157,21 @@ impl<'a> Parser<'a> {
                     return self.expected("a value");
                 }
                 self.next();
-                if self.is("[") {
-                    let indices = self.element_indices()?;
-                    let span = start.to(self.previous().span);
-                    return Ok(self.push(ExprKind::Element(word, indices), span));
-                }
-                self.push(ExprKind::Name(word.text), start)
+                self.named(word)?
             }
             TokenKind::Symbol("(") => {
                 self.next();
                 self.enter()?;
                 let inner = self.expression()?;
+                let mut elements = vec![inner];
+                while self.eat(",") {
+                    elements.push(self.expression()?);
+                }
                 self.leave(1);
                 self.equals_for_comparison()?;
                 self.expect(")")?;
-                self.push(ExprKind::Paren(inner), start.to(self.previous().span))
+                let kind = if elements.len() > 1 { ExprKind::Vector(elements) } else { ExprKind::Paren(inner) };
+                self.push(kind, start.to(self.previous().span))
             }
             TokenKind::Format => {
                 let format = self.text_of(self.peek(0));
@@ -180,26 +183,44 @@ impl<'a> Parser<'a> {
             _ => return self.expected("a value"),
         };
         while self.is("[") {
-            self.next();
-            self.enter()?;
-            let index = self.expression()?;
-            self.leave(1);
-            self.expect("]")?;
-            id = self.push(ExprKind::Index(id, index), start.to(self.previous().span));
+            let (index, low) = self.bracket()?;
+            let kind = low.map_or(ExprKind::Index(id, index), |low| ExprKind::Bits(id, index, low));
+            id = self.push(kind, start.to(self.previous().span));
         }
         Ok(id)
     }
 
-    /// Expressions in brackets, as many as there are.
-    fn element_indices(&mut self) -> Parsed<Vec<ExprId>> {
+    /// A name, and the indices right behind it.
+    fn named(&mut self, word: Word<'a>) -> Parsed<ExprId> {
         let mut indices = Vec::new();
-        while self.eat("[") {
-            self.enter()?;
-            indices.push(self.expression()?);
-            self.leave(1);
-            self.expect("]")?;
+        let mut end = word.span;
+        let mut bits = None;
+        while bits.is_none() && self.is("[") {
+            match self.bracket()? {
+                (index, None) => {
+                    indices.push(index);
+                    end = self.previous().span;
+                }
+                (high, Some(low)) => bits = Some((high, low)),
+            }
         }
-        Ok(indices)
+        let kind = if indices.is_empty() { ExprKind::Name(word.text) } else { ExprKind::Element(word, indices) };
+        let id = self.push(kind, word.span.to(end));
+        Ok(match bits {
+            Some((high, low)) => self.push(ExprKind::Bits(id, high, low), word.span.to(self.previous().span)),
+            None => id,
+        })
+    }
+
+    /// `[index]` or `[high:low]`.
+    fn bracket(&mut self) -> Parsed<(ExprId, Option<ExprId>)> {
+        self.expect("[")?;
+        self.enter()?;
+        let index = self.expression()?;
+        let low = if self.eat(":") { Some(self.expression()?) } else { None };
+        self.leave(1);
+        self.expect("]")?;
+        Ok((index, low))
     }
 
     fn call(&mut self) -> Parsed<ExprId> {
@@ -212,9 +233,9 @@ impl<'a> Parser<'a> {
         self.enter()?;
         let mut args = Vec::new();
         if !self.is(")") {
-            args.push(self.expression()?);
+            args.push(self.argument(function)?);
             while self.eat(",") {
-                args.push(self.expression()?);
+                args.push(self.argument(function)?);
             }
         }
         self.leave(1);
@@ -222,5 +243,16 @@ impl<'a> Parser<'a> {
             return self.expected("`,` or `)`");
         }
         Ok(self.push(ExprKind::Call(function, args), function.span.to(self.previous().span)))
+    }
+
+    /// An argument: functions of the file and `pg_from_bits` take formats too.
+    fn argument(&mut self, function: Word) -> Parsed<ExprId> {
+        let takes = !function.text.starts_with("pg_") || function.text == "pg_from_bits";
+        let whole = self.is_at(1, ",") || self.is_at(1, ")");
+        if self.kind() == TokenKind::Format && takes && whole {
+            let format = self.format()?;
+            return Ok(self.push(ExprKind::Format(format), format.span));
+        }
+        self.expression()
     }
 }

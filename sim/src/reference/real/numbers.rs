@@ -77,6 +77,10 @@ impl Copy {
         }
         let is_cast = match (&self.graph.node(node).kind, self.values(node)) {
             (NodeKind::Op { op, .. }, _) if *op == float::TOFIX => true,
+            (NodeKind::Op { op, args, .. }, _) if *op == int::TOTAL => {
+                let sum = args[0];
+                self.has_cast(sum)
+            }
             (_, Some((_, args))) => args.into_iter().any(|arg| self.has_cast(arg)),
             _ => false,
         };
@@ -93,6 +97,8 @@ impl Copy {
         let to_double = Attrs { to: Some(DOUBLE), ..Attrs::default() };
         let number = match (&kind, self.values(node)) {
             (NodeKind::Op { op, args, .. }, _) if *op == float::TOFIX => self.op(float::FCAST, &[args[0]], to_double),
+            // Sums of numbers wrap nowhere.
+            (NodeKind::Op { op, args, .. }, _) if *op == int::TOTAL => self.number(args[0]),
             (NodeKind::Op { args, .. }, Some((op, values))) if self.has_cast(node) => {
                 let numbers: Vec<NodeId> = values.into_iter().map(|value| self.number(value)).collect();
                 let condition = if op == compare::MUX { &args[..1] } else { &[] };

@@ -14,7 +14,7 @@ pub struct Case {
 const OVERFLOW: u8 = 1;
 const UNDERFLOW: u8 = 2;
 pub const SATURATION: u8 = 4;
-const INVALID: u8 = 8;
+pub const INVALID: u8 = 8;
 
 /// The low bits as a signed number.
 pub fn int(v: i128, width: u32) -> i128 {
@@ -42,7 +42,7 @@ fn quotient(a: i128, b: i128) -> i128 {
     q + if away { sign } else { 0 }
 }
 
-fn saturate(v: i128, low: i128, high: i128) -> (i128, u8) {
+pub fn saturate(v: i128, low: i128, high: i128) -> (i128, u8) {
     (v.clamp(low, high), if v < low || v > high { SATURATION } else { 0 })
 }
 
@@ -51,7 +51,7 @@ fn float(format: &str) -> Format {
 }
 
 /// The value of a float pattern.
-fn real(format: &str, bits: i128) -> f64 {
+pub fn real(format: &str, bits: i128) -> f64 {
     let f = float(format);
     let (e, m) = (f.exp(), f.mant());
     let (field, fraction) = ((bits >> m) & ((1 << e) - 1), bits & ((1 << m) - 1));
@@ -63,7 +63,7 @@ fn real(format: &str, bits: i128) -> f64 {
 }
 
 /// A number rounded to nearest even with unbounded exponent, and the exponents that are left to it (RULES N2).
-fn round(format: &str, x: f64) -> (i128, u8) {
+pub fn round(format: &str, x: f64) -> (i128, u8) {
     let f = float(format);
     let (e, m) = (f.exp(), f.mant());
     if x == 0.0 {

@@ -176,8 +176,23 @@ impl Generator<'_> {
     fn output(&mut self) -> Part {
         let (f, name) = (self.format(), self.fresh("out"));
         let reduce = self.reduction(f);
-        match self.below(14) {
+        match self.below(17) {
             8..=10 => return self.indexed_output(f, &name, reduce),
+            11 | 12 => return self.selection(f, &name),
+            13 => {
+                // Several reductions of one kind.
+                let (c, a, b) = (self.scalar(UINT1, 2), self.scalar(f, 2), self.scalar(f, 2));
+                let minus = if f.is_integral() && f.is_signed() { "-=" } else { reduce };
+                let reduce = if minus == "-=" { "+=" } else { reduce };
+                let text = format!("{f} {name} fout; {name} {minus} @; if (@) {{ {name} {reduce} @; }}");
+                return Part::statement(&text, vec![a, c, b]);
+            }
+            14 => {
+                let (v, _) = self.any_vector();
+                let (e, c) = self.inside(&[(format!("{v}[k]"), f)], |g| (g.scalar(f, 2), g.scalar(UINT1, 1)));
+                let text = format!("{f} {name} fout; for k in 0..3 {{ if (@) {{ {name} {reduce} @; }} }}");
+                return Part::statement(&text, vec![c, e]);
+            }
             0..=2 => {
                 if let Some(v) = self.vector(f, 2) {
                     return Part::statement(&format!("{f} {name}[3] fout; {name} {reduce} @;"), vec![v]);
@@ -203,7 +218,6 @@ impl Generator<'_> {
                 let (c, e) = (self.scalar(UINT1, 2), self.scalar(f, 3));
                 return Part::statement(&format!("{f} {name} fout; if (@) {{ {name} {reduce} @; }}"), vec![c, e]);
             }
-            8 | 9 => return self.selection(f, &name),
             _ => {}
         }
         let e = self.scalar(f, 3);
@@ -370,7 +384,9 @@ impl Generator<'_> {
         if depth == 0 {
             return Some(Part::new(f, &name, Vec::new()));
         }
-        Some(match self.below(8) {
+        Some(match self.below(10) {
+            7 => Part::new(f, "(@, @, @)", vec![self.scalar(f, 0), self.scalar(f, 1), self.scalar(f, 0)]),
+            8 => Part::new(f, "pg_max(@, @)", vec![self.vector(f, depth - 1)?, self.scalar(f, 0)]),
             6 => match self.known_matrix(f) {
                 Some(_) => Part::new(f, "(@ * @)", vec![self.matrix(f, 0)?, self.vector(f, depth - 1)?]),
                 None => Part::new(f, "(-@)", vec![self.vector(f, depth - 1)?]),
@@ -494,7 +510,7 @@ impl Generator<'_> {
         // Tables of long significands take a second each.
         let most = if self.once_in(20) { 32 } else { 18 };
         let table = self.below(4);
-        let (kind, narrow) = (self.below(9), f.width() <= most && !f.is_log() && !f.is_int());
+        let (kind, narrow) = (self.below(10), f.width() <= most && !f.is_log() && !f.is_int());
         match kind {
             5..=7 if narrow && amount.is_multiple_of(4) => {
                 let (body, lo, hi) = FITTED[self.below(FITTED.len())];
@@ -513,6 +529,8 @@ impl Generator<'_> {
             4 => one(["(@ << shift)", "(@ >> shift)"][amount % 2], a),
             6 | 7 if f.is_int() => two(["(@ & @)", "(@ | @)", "(@ ^ @)", "(@ % @)"][amount % 4], a, b),
             8 if f.is_int() => one("(~@)", a),
+            9 if f.is_int() => one(&format!("({f})((@)[{amount}:{}])", self.below(amount + 1)), a),
+            9 if !f.is_log() => one(&format!("pg_from_bits(pg_bits(@), {f})"), a),
             5 | 6 if narrow && amount.is_multiple_of(3) => {
                 one(["pg_exp(@)", "pg_log(@)", "pg_sin(@)", "pg_cos(@)"][table], a)
             }

@@ -33,9 +33,11 @@ pub(super) fn result(name: &str, args: &[Kind]) -> Option<Kind> {
         "pf_roundd32" | "pf_cutd32" | "pf_roundf32" => I32,
         "pf_roundd64" | "pf_cutd64" | "pf_roundf" => Kind::Int { bits: 64, signed: true },
         // Elements of a table are held in as few bytes as they need; the most are words.
-        "PF_AT" => I32,
+        "PF_AT" | "__popcll" | "__clzll" => I32,
+        "__double_as_longlong" => Kind::Int { bits: 64, signed: true },
+        "__longlong_as_double" => Kind::F64,
         "sqrt" | "rsqrt" | "exp" | "log" | "sin" | "cos" | "erfc" | "erf" | "pow" | "ldexp" | "fabs" | "fmin"
-        | "fmax" | "rint" | "trunc" | "floor" | "ceil" | "tanh" | "atan" => float,
+        | "fmax" | "rint" | "trunc" | "floor" | "ceil" | "round" | "tanh" | "atan" => float,
         _ => return None,
     })
 }
@@ -48,7 +50,8 @@ fn call(name: &str, kind: Kind) -> Operations {
         "pf_shr64" | "pf_shl64" => integer(4),
         "pf_shr128" | "pf_shl128" => integer(14),
         "pf_clz32" => conversions(1, 1),
-        "pf_clz64" => conversions(2, 4),
+        "pf_clz64" | "__clzll" => conversions(2, 4),
+        "__popcll" => conversions(2, 1),
         "pf_clz128" => conversions(4, 10),
         "pf_mulf" | "pf_addf" => Operations { plain: 1, ..Operations::default() },
         "pf_muld" | "pf_addd" => Operations { plain_f64: 1, integer: 2, ..Operations::default() },
@@ -56,7 +59,8 @@ fn call(name: &str, kind: Kind) -> Operations {
         "pf_add96" => integer(3),
         "PF_AT" => Operations { loads: 1, integer: 1, ..Operations::default() },
         "rint" | "trunc" | "floor" | "ceil" => conversions(1, 0),
-        "fabs" => Operations::default(),
+        "round" => conversions(1, 4),
+        "fabs" | "__double_as_longlong" | "__longlong_as_double" => Operations::default(),
         "fmin" | "fmax" if is_single => integer(1),
         "fmin" | "fmax" => Operations { plain_f64: 1, integer: 4, ..Operations::default() },
         "ldexp" if is_single => single(0, 0, 2, 4),
