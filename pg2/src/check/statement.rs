@@ -1,6 +1,5 @@
 //! Statements: declarations, definitions and reductions.
 
-use super::bins::dims_of;
 use super::scope::{Entry, Kind, NO_EXPR, Symbol};
 use super::value::{Dims, Typed, Value};
 use super::{Checker, Reduction, Slot};

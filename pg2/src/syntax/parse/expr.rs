@@ -4,7 +4,6 @@ use super::{MAX_NESTING, Parsed, Parser};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
 use crate::syntax::ast::{BINARY, BinaryOp, ExprId, ExprKind, UnaryOp, Word};
-use crate::syntax::foreign::TYPES;
 use crate::syntax::lex::TokenKind;
 
 /// A prefix: an operator or a cast.
