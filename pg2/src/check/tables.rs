@@ -207,7 +207,8 @@ impl<'a> Checker<'a> {
         let mut rest = dims;
         for (value, span) in indices {
             let Some((inner, count)) = rest.inner() else {
-                self.no_elements(&format!("{}[...]", name.text), name.span);
+                let part = if nodes.is_empty() { name.text.to_string() } else { format!("{}[...]", name.text) };
+                self.no_elements(&part, name.span);
                 return None;
             };
             rest = inner;
