@@ -99,8 +99,15 @@ impl<'a> Placer<'a> {
             }
         }
         // What is static reads what is static, which is no part of that order.
-        (0..self.nodes).filter(|k| self.still[*k]).for_each(|k| self.static_start(graph, k));
-        for k in order.into_iter().filter(|k| !self.still[*k]) {
+        for k in 0..self.nodes {
+            if self.still[k] {
+                self.static_start(graph, k);
+            }
+        }
+        for k in order {
+            if self.still[k] {
+                continue;
+            }
             let mut cycle = self.ready_of_args(k);
             if let Some(kind) = self.kind[k] {
                 while !self.room(kind, cycle) {
