@@ -45,11 +45,6 @@ pub static CONSTANT_OPENINGS: &[&str] = &["param", "parameter", "localparam", "c
 pub static MODULES: &[&str] =
     &["np", "numpy", "math", "cmath", "jnp", "torch", "cp", "cupy", "scipy", "linalg", "special", "tf", "Math", "Base"];
 
-/// Types of C and its kin, which may stand in parentheses in front of others.
-pub static TYPES: &[&str] = &[
-    "int", "float", "double", "long", "short", "unsigned", "half", "bool", "char", "size_t", "uint", "real", "integer",
-];
-
 /// A power in the terms of PG2; `None` where the exponent has no such form, or the base is too long to be repeated.
 pub fn power(base: &str, exponent: &str) -> Option<String> {
     if let Some(number) = power_of_number(base, exponent) {
