@@ -90,6 +90,7 @@ fn defined(document: &mut Document, statement: &str, definition: &Definition) ->
         Kind::Function => return text + "function, inlined at each call",
         Kind::Parameter => return text + "parameter of the function",
         Kind::Counter => return text + "variable of the loop, an exact number",
+        Kind::Type => return text + "the name of a format",
         Kind::Pin | Kind::Const | Kind::Value => {}
     }
     let name = &definition.name;
