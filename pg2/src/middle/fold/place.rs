@@ -98,9 +98,14 @@ impl<'a> Placer<'a> {
                 }
             }
         }
-        for k in order {
+        // What is static reads only what is static, which the order of the outputs does not follow; nodes stand behind their arguments.
+        for k in 0..self.nodes {
             if self.still[k] {
                 self.static_start(graph, k);
+            }
+        }
+        for k in order {
+            if self.still[k] {
                 continue;
             }
             let mut cycle = self.ready_of_args(k);
