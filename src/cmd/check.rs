@@ -6,7 +6,7 @@ use terminal::source;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// PG2 files, or names of shipped kernels
+    /// PG2 files, names of shipped kernels, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
 }

@@ -55,11 +55,17 @@ pub fn shipped(file: &str) -> Option<Kernel> {
     kernel.map(|kernel| Kernel::shipped(file, kernel.text))
 }
 
-/// Reads a kernel: a file, or the name of a shipped kernel if no file of that name exists.
+/// Reads a kernel: a file, the name of a shipped kernel if no file of that name exists, or standard input for `-`.
 pub fn read(file: &str) -> Result<Kernel, Failure> {
     let path = Path::new(file);
     if let Some(kernel) = shipped(file) {
         return Ok(kernel);
+    }
+    if input::is_standard(path) {
+        // What it includes is looked for in the folder where the program runs.
+        let here = std::env::current_dir().unwrap_or_default();
+        let name = "standard_input".to_string();
+        return Ok(Kernel::new(include::key(&here.join(&name)), input::name(path), name, input::standard_text()?));
     }
     let bytes = input::kernel(path).map_err(|reason| {
         let shipped = pg2::kernels::all().map(|k| k.0).collect::<Vec<_>>().join(", ");

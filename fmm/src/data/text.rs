@@ -76,6 +76,11 @@ impl<'t> Table<'t> {
         }
         match commented {
             Some((line, names, separator)) => Ok(Table { names, line, separator, rest: "", first: line + 1 }),
+            None if expected.is_empty() => {
+                let what = "the file is empty; where no column matters its first line is any word, such as `target`, and each \
+                            further line that is not blank counts as a record";
+                Err((0, what.to_string()))
+            }
             None => Err((0, format!("the file is empty; its first line must be a header, such as `{expected}`"))),
         }
     }
