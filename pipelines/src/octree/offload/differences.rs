@@ -69,7 +69,15 @@ impl DifferenceKernel {
                     copy.nodes[k].kind = NodeKind::Pin { pin: copy.pins.len(), element: 0 };
                     let name = format!("difference{}", pins.len());
                     let (class, format) = (PinClass::Jpin, node.format);
-                    copy.pins.push(Pin { name, class, format, len: None, columns: None, table: false, span: node.span });
+                    copy.pins.push(Pin {
+                        name,
+                        class,
+                        format,
+                        len: None,
+                        columns: None,
+                        table: false,
+                        span: node.span,
+                    });
                     pins.push(of);
                 }
                 Some(_) if !is_comparison_with_zero(graph, node) => return None,
