@@ -108,11 +108,10 @@ impl<'a> Writer<'a> {
         let layout = self.graph.layout();
         self.module.port(Dir::In, "clk", 1);
         self.module.port(Dir::In, START, 1);
-        for (name, format) in layout.i.iter().chain(&layout.j).chain(&layout.params) {
-            self.module.port(Dir::In, name.clone(), format.width());
-        }
-        for (name, bits) in self.graph.table_ports() {
-            self.module.port(Dir::In, name, bits);
+        let records = layout.i.iter().chain(&layout.j).chain(&layout.params);
+        let records = records.map(|(name, format)| (name.clone(), format.width()));
+        for (name, width) in records.chain(self.graph.table_ports()) {
+            self.module.port(Dir::In, name, width);
         }
         let slices = self.folded.slices;
         let outputs = self.graph.output_ports();
@@ -129,12 +128,8 @@ impl<'a> Writer<'a> {
         self.module.port(Dir::Out, SLOTS, self.folded.ii);
         self.module.port(Dir::Out, "flags", Flags::COUNT);
         self.module.fold = Some(fold);
-        for port in &self.module.ports {
-            self.names.reserve(&port.name);
-        }
-        for module in &self.folded.library.modules {
-            self.names.reserve(&module.module.name);
-        }
+        self.module.ports.iter().for_each(|port| self.names.reserve(&port.name));
+        self.folded.library.modules.iter().for_each(|m| self.names.reserve(&m.module.name));
     }
 
     /// A bit for each slot, of which one is set.

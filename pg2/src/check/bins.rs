@@ -44,7 +44,7 @@ impl<'a> Checker<'a> {
         let to = Target { pin, first: 0, dims: Dims::Scalar, reduce, subtracts };
         let typed = self.reduced_value(&to, value, root, target);
         let (Some(nodes), Some(typed)) = (nodes, typed) else { return self.spoil_all(pin) };
-        let rows = if columns == 0 { count } else { count / columns };
+        let rows = count.checked_div(columns).unwrap_or(count);
         let attrs = Attrs { n: rows as i32, d: columns as i32, ..Attrs::default() };
         let at = match self.builder.op(PLACE, &nodes, attrs, target.span) {
             Ok(at) => at,

@@ -134,7 +134,7 @@ pub fn lane(built: &Built) -> Area {
 
 /// Block memories of so many words, cut to the width of a block of 18 Kibit.
 fn target_blocks(target: &Target, words: u64, width: u64) -> u64 {
-    width / 36 * target.blocks(words, 36) + if width % 36 > 0 { target.blocks(words, width % 36) } else { 0 }
+    width / 36 * target.blocks(words, 36) + if width.is_multiple_of(36) { 0 } else { target.blocks(words, width % 36) }
 }
 
 /// An engine: all lanes, and the shell with its memories.
