@@ -263,5 +263,5 @@ pub fn bound(model: &Model, root: usize, mut budget: usize) -> Bound {
 }
 
 fn middle(x: Interval) -> f64 {
-    if x.lo.is_finite() && x.hi.is_finite() { 0.5 * x.lo + 0.5 * x.hi } else { x.lo.max(-f64::MAX).min(f64::MAX) }
+    if x.lo.is_finite() && x.hi.is_finite() { 0.5 * x.lo + 0.5 * x.hi } else { x.lo.clamp(-f64::MAX, f64::MAX) }
 }
