@@ -4,6 +4,7 @@ use super::backward::backward;
 use super::forward::{Case, can_differ, forward};
 use super::model::Model;
 use super::state::{Cause, State, up};
+use hdl::Flags;
 use hdl::number::real::Interval;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -171,6 +172,51 @@ pub fn starts(model: &Model) -> Vec<Vec<Interval>> {
     boxes
 }
 
+/// What one evaluation of each start says of all values.
+pub struct Swept {
+    pub bounds: Vec<Bound>,
+    /// The flags that each value can raise.
+    pub flags: Vec<Flags>,
+}
+
+/// The bounds of all values by forward analysis of the starts and of each comparison that can differ in them; `work` is about
+/// the most evaluations of values that it takes.
+pub fn sweep(model: &Model, work: usize) -> Swept {
+    let count = model.values.len();
+    let mut boxes = starts(model);
+    if boxes.len() * (1 + model.comparisons.len()) * count > work {
+        boxes = vec![model.variables.iter().map(|v| model.values[*v].range).collect()];
+    }
+    let mut all: Option<Swept> = None;
+    let mut add = |states: &[State]| {
+        let one = |s: &State| {
+            let relative = if s.is_exact() { 0.0 } else { s.as_relative() };
+            Bound { real: s.real, absolute: s.error(), relative, cause: s.cause }
+        };
+        let all = all.get_or_insert_with(|| Swept {
+            bounds: states.iter().map(one).collect(),
+            flags: vec![Flags::NONE; states.len()],
+        });
+        for ((bound, flags), s) in all.bounds.iter_mut().zip(&mut all.flags).zip(states) {
+            let new = one(s);
+            *flags |= s.flags;
+            bound.real = bound.real.hull(new.real);
+            bound.relative = bound.relative.max(new.relative);
+            if new.absolute >= bound.absolute {
+                (bound.absolute, bound.cause) = (new.absolute, new.cause.or(bound.cause));
+            }
+        }
+    };
+    for ranges in boxes {
+        let base = Case { ranges, ..Case::default() };
+        let states = forward(model, &base);
+        add(&states);
+        let differ = model.comparisons.iter().filter_map(|c| differing(model, &base, &states, *c));
+        differ.for_each(|case| add(&forward(model, &case)));
+    }
+    all.unwrap_or(Swept { bounds: Vec::new(), flags: Vec::new() })
+}
+
 /// The bound of value `root` with so many evaluations of boxes.
 pub fn bound(model: &Model, root: usize, mut budget: usize) -> Bound {
     let all: Vec<Interval> = model.variables.iter().map(|v| model.values[*v].range).collect();
@@ -217,5 +263,5 @@ pub fn bound(model: &Model, root: usize, mut budget: usize) -> Bound {
 }
 
 fn middle(x: Interval) -> f64 {
-    if x.lo.is_finite() && x.hi.is_finite() { 0.5 * x.lo + 0.5 * x.hi } else { x.lo.max(-f64::MAX).min(f64::MAX) }
+    if x.lo.is_finite() && x.hi.is_finite() { 0.5 * x.lo + 0.5 * x.hi } else { x.lo.clamp(-f64::MAX, f64::MAX) }
 }

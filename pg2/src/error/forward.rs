@@ -1,7 +1,7 @@
 //! States of all values over a box of inputs, from arguments to results.
 
 use super::meaning::{Exact, apply, ends};
-use super::model::{Model, Source, Use};
+use super::model::{Model, Source, Use, is_own_meaning};
 use super::state::{Cause, State, compound, times, up};
 use hdl::number::real::Interval;
 use hdl::op::accuracy::{Meaning, last_place, range};
@@ -313,13 +313,13 @@ fn bits(model: &Model, k: usize, u: &Use, args: &[State]) -> State {
     if let Some(outcome) = truth(u, args) {
         return State::exact(outcome, 1.0);
     }
-    if args.iter().all(State::is_exact) {
+    if args.iter().all(State::is_exact) && is_own_meaning(u.op, &u.inst) {
         return known;
     }
     if value.format.width() == 1 {
         return State { absolute: 1.0, own: 1.0, ..State::exact(Interval::new(0.0, 1.0), 1.0) };
     }
-    let absolute = span.hi - span.lo;
+    let absolute = if value.format.is_integral() { span.hi - span.lo } else { f64::INFINITY };
     State { absolute, own: absolute, cause: Some((k, Cause::Bits)), ..known }
 }
 

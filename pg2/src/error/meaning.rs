@@ -58,10 +58,10 @@ pub fn apply(meaning: Meaning, inst: &Inst, args: &[State], same: bool) -> Exact
         }
         Meaning::Log => log(a),
         Meaning::Sin | Meaning::Cos => {
-            // Within a quarter of a turn around 0 the sine grows; elsewhere its range is that of all turns.
+            // Within a quarter of a turn around 0 the sine grows, and within half of one the cosine falls; elsewhere its range is that of all turns.
             let real = match meaning {
-                Meaning::Sin if a.real.most() < 1.57 => monotone(a.real, f64::sin),
-                Meaning::Cos if a.real.most() < 3.14 => {
+                Meaning::Sin if a.real.most() < 1.5 => monotone(a.real, f64::sin),
+                Meaning::Cos if a.real.most() < 3.0 => {
                     let (lo, hi) = (a.real.most().cos() - SLACK, a.real.least().cos() + SLACK);
                     Interval::new(lo, hi.min(1.0))
                 }

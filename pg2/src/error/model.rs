@@ -92,6 +92,11 @@ fn numbers(format: Format, bounds: Bounds, nonneg: bool) -> (Interval, f64) {
     (Interval::new(low, most), least)
 }
 
+/// Whether a use that states no other meaning is one of integers, whose bits are what it means.
+pub fn is_own_meaning(op: &dyn Operator, inst: &Inst) -> bool {
+    inst.args.iter().chain([&inst.result]).all(|f| f.is_integral()) && op.table(inst).is_none()
+}
+
 impl Model {
     pub fn new(graph: &Graph) -> Model {
         let mut marked = graph.clone();
@@ -160,7 +165,9 @@ impl Model {
                 }
                 // To round is what a shift of an int means.
                 let means = format.is_int() && matches!(accuracy.meaning, Meaning::Scaled(_));
-                let exact = args.iter().all(|a| self.values[*a].is_exact) && (accuracy.ulps == 0.0 || means);
+                let is_known = accuracy.meaning != Meaning::Bits || is_own_meaning(*op, inst);
+                let exact =
+                    args.iter().all(|a| self.values[*a].is_exact) && (accuracy.ulps == 0.0 || means) && is_known;
                 let flags = op.flags(inst);
                 let is_mixed = is_float || args.iter().any(|a| self.values[*a].is_mixed);
                 let numbers = numbers(format, op.bounds(inst), op.nonneg(inst) || !format.is_signed());

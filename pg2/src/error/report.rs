@@ -1,7 +1,7 @@
 //! The bounds of a kernel as data: of its values, its outputs and its flags.
 
-use super::divide::{Bound, bound, differing, starts};
-use super::forward::{Case, forward, span};
+use super::divide::{Bound, bound, starts, sweep};
+use super::forward::span;
 use super::model::Model;
 use super::state::Cause;
 use super::trial::Trial;
@@ -10,10 +10,13 @@ use crate::graph::{Graph, NodeId, NodeKind};
 use hdl::{Flags, Reduce};
 
 /// Evaluations of nodes that the bounds of a kernel may take: some tenths of a second.
-const WORK: usize = 2_000_000;
+const WORK: usize = 1_000_000;
 
 /// Tries of the search for an input that raises a flag.
 const TRIES: usize = 2000;
+
+/// Values at which inputs that raise a flag are searched for.
+const MOST_TRIED: usize = 8;
 
 /// The bound of a value.
 #[derive(Clone, Debug)]
@@ -65,8 +68,16 @@ pub fn analyse(graph: &Graph) -> Report {
     let count = graph.nodes.len().max(1);
     let named: Vec<usize> = (0..count).filter(|k| !graph.nodes[*k].name.is_empty() && is_computed(graph, *k)).collect();
     let wanted = graph.outputs.len().max(1);
+    let swept = sweep(&model, 2 * WORK);
+    let least = starts(&model).len() * (1 + model.comparisons.len());
     let of_value = |k: usize, name: String, span: Span, budget: usize| {
-        let found = bound(&model, k, budget);
+        let found = if budget < least {
+            swept.bounds[k].clone()
+        } else {
+            let (first, found) = (&swept.bounds[k], bound(&model, k, budget));
+            let (absolute, relative) = (first.absolute.min(found.absolute), first.relative.min(found.relative));
+            Bound { absolute, relative, ..found }
+        };
         let format = graph.nodes[k].format;
         let trivial = format.is_integral() && {
             let all = span_of(format);
@@ -76,10 +87,10 @@ pub fn analyse(graph: &Graph) -> Report {
         let why = (!is_proved).then(|| why(graph, &model, found.cause));
         ValueBound { name, span, node: NodeId(k as u32), bound: found, is_proved, why }
     };
-    let budget = (WORK / 4 / count / named.len().max(1)).clamp(1, 60);
+    let budget = (WORK / 4 / count / named.len().max(1)).min(60);
     let values: Vec<ValueBound> =
         named.iter().map(|k| of_value(*k, graph.nodes[*k].name.clone(), graph.nodes[*k].span, budget)).collect();
-    let budget = (WORK / count / wanted).clamp(1, 1500);
+    let budget = (WORK / count / wanted).min(1500);
     let outputs = graph.outputs.iter().map(|o| {
         let k = o.value.0 as usize;
         let pin = &graph.pins[o.pin];
@@ -87,7 +98,7 @@ pub fn analyse(graph: &Graph) -> Report {
         OutputBound { pairs: pairs(graph, o.reduce, k, &value.bound), reduce: o.reduce, value }
     });
     let outputs = outputs.collect();
-    Report { values, outputs, flags: flags(graph, &model) }
+    Report { values, outputs, flags: flags(graph, &swept.flags) }
 }
 
 fn is_computed(graph: &Graph, k: usize) -> bool {
@@ -137,22 +148,13 @@ fn why(graph: &Graph, model: &Model, cause: Option<(usize, Cause)>) -> String {
 }
 
 /// Of each flag where it may be raised, and by what.
-fn flags(graph: &Graph, model: &Model) -> Vec<FlagProof> {
-    let mut all = vec![Flags::NONE; model.values.len()];
-    for ranges in starts(model) {
-        let base = Case { ranges, ..Case::default() };
-        let states = forward(model, &base);
-        states.iter().zip(&mut all).for_each(|(s, flags)| *flags |= s.flags);
-        for case in model.comparisons.iter().filter_map(|c| differing(model, &base, &states, *c)) {
-            forward(model, &case).iter().zip(&mut all).for_each(|(s, flags)| *flags |= s.flags);
-        }
-    }
+fn flags(graph: &Graph, all: &[Flags]) -> Vec<FlagProof> {
     let trial = Trial::new(graph);
     let one = |flag: Flags| {
         let nodes: Vec<usize> = (0..all.len()).filter(|k| all[*k].contains(flag)).collect();
         let mut places: Vec<Span> = nodes.iter().map(|k| graph.nodes[*k].span).collect();
         places.dedup();
-        let witness = nodes.iter().find_map(|k| raise(graph, &trial, *k, flag));
+        let witness = nodes.iter().take(MOST_TRIED).find_map(|k| raise(graph, &trial, *k, flag));
         FlagProof { flag, places, witness }
     };
     [Flags::OVERFLOW, Flags::UNDERFLOW, Flags::SATURATION, Flags::INVALID].into_iter().map(one).collect()
@@ -176,7 +178,7 @@ fn raise(graph: &Graph, trial: &Trial, k: usize, flag: Flags) -> Option<Witness>
             _ => size(k).abs(),
         }
     };
-    let tries = (TRIES * 40 / graph.nodes.len().max(40)).max(100);
+    let tries = (TRIES * 40 / graph.nodes.len().max(40)).max(20);
     let (inputs, found) = trial.worst(tries, 1, measure);
     let name = |k: usize| graph.nodes[k].name.clone();
     (found == f64::INFINITY).then(|| trial.pins.iter().map(|k| name(*k)).zip(inputs).collect())

@@ -27,7 +27,7 @@ pub struct Trial<'a> {
 pub struct Bits(pub u64);
 
 impl Bits {
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -35,7 +35,7 @@ impl Bits {
     }
 
     fn below(&mut self, n: u64) -> u64 {
-        ((self.next() as u128 * n as u128) >> 64) as u64
+        ((self.draw() as u128 * n as u128) >> 64) as u64
     }
 }
 
@@ -135,16 +135,16 @@ impl<'a> Trial<'a> {
                 (2, _) => {
                     // Small ones, of every size.
                     let size = random.below(format.width() as u64);
-                    let magnitude = (random.next() & format.mask()) >> size;
+                    let magnitude = (random.draw() & format.mask()) >> size;
                     if random.below(2) == 0 { magnitude as i128 } else { -(magnitude as i128) }
                 }
                 // As the values are spread, where a float's patterns are not.
                 (3, _) if format.is_float() => {
                     let (a, b) = (format.to_f64(pattern(format, low)), format.to_f64(pattern(format, high)));
-                    let x = a + (b - a) * (random.next() >> 11) as f64 * 2f64.powi(-53);
+                    let x = a + (b - a) * (random.draw() >> 11) as f64 * 2f64.powi(-53);
                     order_key(format, Real::number(x).0.nearest(format))
                 }
-                _ => within(((random.next() as u128) << 64 | random.next() as u128) % (span + 1)),
+                _ => within(((random.draw() as u128) << 64 | random.draw() as u128) % (span + 1)),
             };
             pattern(format, key.clamp(low, high))
         };
@@ -167,7 +167,7 @@ impl<'a> Trial<'a> {
             }
             let [low, high] = self.keys(self.pins[j]);
             let reach = 1i128 << near.min(format.width() as u64 - 1);
-            let by = (random.next() as i128) % (2 * reach + 1) - reach;
+            let by = (random.draw() as i128) % (2 * reach + 1) - reach;
             let key = order_key(format, inputs[alike[place - alike.len() / 2]]) + by;
             inputs[j] = pattern(format, key.clamp(low, high));
         }

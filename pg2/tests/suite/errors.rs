@@ -101,15 +101,15 @@ fn bounds_are_near_the_worst_pairs() {
 /// Expressions over floats and fixeds of small formats, made at random.
 fn random_kernel(seed: u64) -> String {
     let mut random = Bits(seed);
-    let format = ["float13.6", "float18.9", "fixed20.10", "log17.8", "float32.23"][random.next() as usize % 5];
+    let format = ["float13.6", "float18.9", "fixed20.10", "log17.8", "float32.23"][random.draw() as usize % 5];
     let mut text =
         format!("{format} a ipin in -2..3; {format} b jpin in 0.25..4; {format} c param; {format} o fout;\n");
     let mut names = vec!["a".to_string(), "b".into(), "b".into(), "c".into()];
-    for k in 0..3 + random.next() % 6 {
-        let mut pick = || names[random.next() as usize % names.len()].clone();
+    for k in 0..3 + random.draw() % 6 {
+        let mut pick = || names[random.draw() as usize % names.len()].clone();
         let (x, y, z) = (pick(), pick(), pick());
         let (table, is_float) = (!format.starts_with("log"), format.starts_with("float"));
-        let value = match random.next() % 14 {
+        let value = match random.draw() % 14 {
             0 | 1 => format!("{x} + {y}"),
             2 | 3 => format!("{x} - {y}"),
             4 | 5 => format!("{x} * {y}"),

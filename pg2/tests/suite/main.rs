@@ -15,6 +15,7 @@ mod evaluated;
 mod explaining;
 mod fitted;
 mod formatting;
+mod fpbench;
 mod functions;
 mod gathering;
 mod graphs;

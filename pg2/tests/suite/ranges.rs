@@ -36,7 +36,7 @@ fn wrong_ranges_say_what_is_wrong() {
         ("float8.3 x ipin in 0..1e9;", "this range leaves float8.3"),
         ("int8 x ipin in 0.2..0.8;", "this range holds no number of its format"),
         ("float32.23 y ipin; float32.23 x ipin in 0..y;", "the range of a pin is known at compile time"),
-        ("int8 x fout in 0..1;", "an output has no stated range"),
+        ("int8 x fout in 0..1; x += 1;", "an output has no stated range"),
     ] {
         assert_eq!(range(declaration), Err(message.into()), "{declaration}");
     }
