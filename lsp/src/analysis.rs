@@ -5,10 +5,10 @@ use crate::uri::uri_of;
 use hdl::circuit::target::Clock;
 use hdl::{Bounds, Format};
 use lsp_types::{DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location, NumberOrString};
-use pg2::diag::{Diagnostic, Severity, Span};
+use pg2::diag::{Diagnostic, Severity, Span, codes};
 use pg2::graph::{Graph, NodeKind};
 use pg2::syntax::lex::{TokenKind, lex};
-use pg2::syntax::names::{Definition, names};
+use pg2::syntax::names::{Definition, Kind, names};
 use pg2::syntax::sources::{Loaded, Sources};
 use std::path::Path;
 use terminal::include;
@@ -20,7 +20,7 @@ const MOST_BUILT: usize = 3000;
 pub struct Analysis {
     /// As it was written; `None` if it does not compile.
     pub graph: Option<Graph>,
-    /// The document and the files that it includes, as they were saved last; their origins are URIs.
+    /// The document and the files that it includes, as the editor has them or as they were saved last; their origins are URIs.
     pub sources: Sources,
     pub found: Vec<Diagnostic>,
     /// Built when first asked for.
@@ -66,7 +66,9 @@ fn sources(document: &Document) -> Sources {
             return Err("save this file first, so that it has a folder".into());
         }
         let loaded = include::load(from, name)?;
-        Ok(Loaded { origin: uri_of(Path::new(&loaded.key)), ..loaded })
+        let origin = uri_of(Path::new(&loaded.key));
+        let text = document.open.borrow().get(&loaded.key).cloned().unwrap_or(loaded.text);
+        Ok(Loaded { origin, text, key: loaded.key })
     })
 }
 
@@ -77,6 +79,15 @@ impl Analysis {
             let text = self.sources.text_of(file);
             let found = names(text).definitions.into_iter().find(|d| d.name == name && d.scope.end == text.len())?;
             Some((Document::new(file.origin.parse().ok()?, text.into(), None), found))
+        })
+    }
+
+    /// What included files define for all, each with the text that it stands in.
+    pub fn included(&self) -> impl Iterator<Item = (Definition, &str)> {
+        self.sources.files().iter().skip(1).flat_map(|file| {
+            let text = self.sources.text_of(file);
+            let own = names(text).definitions.into_iter().filter(|d| d.scope.end == text.len());
+            own.map(move |d| (d, text))
         })
     }
 
@@ -110,8 +121,11 @@ fn built(graph: &Graph) -> Option<Pipeline> {
 /// The findings as the protocol has them.
 pub fn diagnostics(document: &mut Document) -> Vec<lsp_types::Diagnostic> {
     analysis(document);
+    // A file that declares no pin is there to be included.
+    let is_part = !document.names().definitions.iter().any(|d| d.kind == Kind::Pin);
+    let is_whole = |d: &&Diagnostic| !is_part || !matches!(d.code, codes::NO_OUTPUT | codes::UNUSED_NAME);
     let analysis = document.analysis.as_ref().expect("just made");
-    analysis.found.iter().take(MOST).map(|d| diagnostic(document, &analysis.sources, d)).collect()
+    analysis.found.iter().filter(is_whole).take(MOST).map(|d| diagnostic(document, &analysis.sources, d)).collect()
 }
 
 /// A place in the document or in a file that it includes.

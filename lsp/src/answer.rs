@@ -5,13 +5,16 @@ use crate::analysis::analysis;
 use crate::complete::complete;
 use crate::document::{Document, MOST};
 use crate::hover::hover;
+use crate::signature::signature;
+use crate::{outline, rename};
 use lsp_types::request::{
-    CodeActionRequest, Completion, DocumentHighlightRequest, DocumentSymbolRequest, Formatting, GotoDefinition,
-    HoverRequest, References, Request,
+    CodeActionRequest, Completion, DocumentHighlightRequest, DocumentLinkRequest, DocumentSymbolRequest,
+    FoldingRangeRequest, Formatting, GotoDefinition, HoverRequest, InlayHintRequest, PrepareRenameRequest, References,
+    Rename, Request, SemanticTokensFullRequest, SignatureHelpRequest,
 };
 use lsp_types::{
-    DocumentHighlight, DocumentSymbol, DocumentSymbolResponse, GotoDefinitionResponse, Location, ReferenceContext,
-    SymbolKind, TextDocumentPositionParams, TextEdit,
+    DocumentHighlight, DocumentSymbol, DocumentSymbolResponse, GotoDefinitionResponse, InlayHintParams, Location,
+    ReferenceContext, SymbolKind, TextDocumentPositionParams, TextEdit,
 };
 use pg2::diag::Span;
 use pg2::syntax::names::{Definition, Kind};
@@ -29,6 +32,21 @@ static ANSWERS: &[(&str, Answer)] = &[
     (References::METHOD, |d, p| answered::<References, _>(d, p, references)),
     (DocumentHighlightRequest::METHOD, |d, p| at::<DocumentHighlightRequest>(d, p, highlights)),
     (DocumentSymbolRequest::METHOD, |d, p| answered::<DocumentSymbolRequest, IgnoredAny>(d, p, |d, _| symbols(d))),
+    (PrepareRenameRequest::METHOD, |d, p| at::<PrepareRenameRequest>(d, p, rename::prepare)),
+    (Rename::METHOD, renaming),
+    (SignatureHelpRequest::METHOD, |d, p| at::<SignatureHelpRequest>(d, p, signature)),
+    (FoldingRangeRequest::METHOD, |d, p| {
+        answered::<FoldingRangeRequest, IgnoredAny>(d, p, |d, _| Some(outline::folds(d)))
+    }),
+    (DocumentLinkRequest::METHOD, |d, p| {
+        answered::<DocumentLinkRequest, IgnoredAny>(d, p, |d, _| Some(outline::links(d)))
+    }),
+    (InlayHintRequest::METHOD, |d, p| {
+        answered::<InlayHintRequest, InlayHintParams>(d, p, |d, p| Some(outline::hints(d, p.range)))
+    }),
+    (SemanticTokensFullRequest::METHOD, |d, p| {
+        answered::<SemanticTokensFullRequest, IgnoredAny>(d, p, |d, _| Some(outline::words(d).into()))
+    }),
     // The layout has no options.
     (Formatting::METHOD, |d, p| answered::<Formatting, IgnoredAny>(d, p, |d, _| formatting(d))),
     (CodeActionRequest::METHOD, |d, p| answered::<CodeActionRequest, _>(d, p, |d, p| Some(actions(d, &p)))),
@@ -58,6 +76,20 @@ fn at<R: Request>(
         let at = d.offset(p.position);
         answer(d, at)
     })
+}
+
+/// The answer to a rename; a name that cannot be given is a wrong parameter.
+fn renaming(document: &mut Document, params: &Value) -> serde_json::Result<Value> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct To {
+        #[serde(flatten)]
+        place: TextDocumentPositionParams,
+        new_name: String,
+    }
+    let to = To::deserialize(params)?;
+    let at = document.offset(to.place.position);
+    serde_json::to_value(rename::rename(document, at, &to.new_name).map_err(serde::de::Error::custom)?)
 }
 
 fn definition(document: &mut Document, at: usize) -> Option<GotoDefinitionResponse> {

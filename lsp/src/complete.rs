@@ -1,9 +1,11 @@
 //! Completion: classes where a declaration wants one, otherwise what a statement or an expression may hold.
 
+use crate::analysis::analysis;
 use crate::document::{Document, MOST};
 use crate::hover::{self, CLASSES, markdown};
 use lsp_types::{CompletionItem, CompletionItemKind, Documentation};
 use pg2::syntax::functions::FUNCTIONS;
+use pg2::syntax::lex::TokenKind;
 use pg2::syntax::names::Kind;
 use pg2::syntax::parse::RESERVED;
 use std::collections::BTreeSet;
@@ -27,22 +29,44 @@ pub fn complete(document: &mut Document, at: usize) -> Vec<CompletionItem> {
     known.drain(..known.len().saturating_sub(MOST));
     // The innermost definition of a name is the last.
     for d in known.iter().rev().filter(|d| seen.insert(d.name.clone())) {
-        let kind = match d.kind {
-            Kind::Pin => CompletionItemKind::FIELD,
-            Kind::Const => CompletionItemKind::CONSTANT,
-            Kind::Function => CompletionItemKind::FUNCTION,
-            _ => CompletionItemKind::VARIABLE,
-        };
-        items.push(item(&d.name, kind, hover::first_line(d.statement.of(&document.text)), None));
+        items.push(item(&d.name, symbol_kind(d.kind), hover::first_line(d.statement.of(&document.text)), None));
+    }
+    if document.may_include() {
+        for (d, text) in analysis(document).included().take(MOST).filter(|(d, _)| seen.insert(d.name.clone())) {
+            items.push(item(&d.name, symbol_kind(d.kind), hover::first_line(d.statement.of(text)), None));
+        }
     }
     for function in FUNCTIONS {
         let text = hover::described_function(function);
         items.push(item(function.name, CompletionItemKind::FUNCTION, &function.call(), Some(&text)));
     }
-    items.extend(FORMATS.iter().map(|f| item(f, CompletionItemKind::TYPE_PARAMETER, "format", None)));
+    let mut formats: Vec<String> = formats_in_use(&document.text);
+    formats.extend(FORMATS.iter().map(|f| f.to_string()).filter(|f| !formats.contains(f)).collect::<Vec<_>>());
+    items.extend(formats.iter().map(|f| item(f, CompletionItemKind::TYPE_PARAMETER, "format", None)));
     let words = RESERVED.iter().filter(|w| !CLASSES.iter().any(|c| c.0 == **w));
     items.extend(words.map(|w| item(w, CompletionItemKind::KEYWORD, "keyword", None)));
     items
+}
+
+fn symbol_kind(kind: Kind) -> CompletionItemKind {
+    match kind {
+        Kind::Pin => CompletionItemKind::FIELD,
+        Kind::Const => CompletionItemKind::CONSTANT,
+        Kind::Function => CompletionItemKind::FUNCTION,
+        _ => CompletionItemKind::VARIABLE,
+    }
+}
+
+/// The formats that a text has, in its order.
+fn formats_in_use(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for token in pg2::syntax::lex::lex(text).tokens.iter().filter(|t| t.kind == TokenKind::Format) {
+        let format = token.span.of(text);
+        if found.len() < 100 && format.parse::<hdl::Format>().is_ok() && !found.iter().any(|f| f == format) {
+            found.push(format.to_string());
+        }
+    }
+    found
 }
 
 fn item(label: &str, kind: CompletionItemKind, detail: &str, documentation: Option<&str>) -> CompletionItem {

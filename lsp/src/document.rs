@@ -6,7 +6,13 @@ use crate::uri::path_of;
 use lsp_types::{Location, Position, Range, TextDocumentContentChangeEvent, Uri};
 use pg2::diag::Span;
 use pg2::syntax::names::Names;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::rc::Rc;
+
+/// The texts of open files by the keys of their paths, as the editor has them: files that include them see these.
+pub type Open = Rc<RefCell<HashMap<String, String>>>;
 
 /// Bytes of a text that is large: more than any kernel has that people write.
 const LARGE: usize = 1 << 18;
@@ -21,13 +27,14 @@ pub struct Document {
     /// The editor's number for this state; none for a file that is read from the disk.
     pub version: Option<i32>,
     names: Option<Names>,
+    pub open: Open,
     /// The compiler's analysis, once that was asked for.
     pub analysis: Option<Analysis>,
 }
 
 impl Document {
     pub fn new(uri: Uri, text: String, version: Option<i32>) -> Document {
-        Document { uri, text: Text::new(text), version, names: None, analysis: None }
+        Document { uri, text: Text::new(text), version, names: None, open: Open::default(), analysis: None }
     }
 
     /// Applies changes: each replaces a range, or the whole text.
@@ -39,6 +46,18 @@ impl Document {
 
     pub fn names(&mut self) -> &Names {
         self.names.get_or_insert_with(|| pg2::syntax::names::names(&self.text))
+    }
+
+    /// Tells the files that include this one its text.
+    pub fn tell(&self) {
+        if let Some(path) = self.path() {
+            self.open.borrow_mut().insert(terminal::include::key(&path), self.text.to_string());
+        }
+    }
+
+    /// Whether the text may include files.
+    pub fn may_include(&self) -> bool {
+        self.text.contains("include")
     }
 
     /// Whether what is known of it takes more memory than making it anew takes time.

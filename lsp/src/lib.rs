@@ -10,21 +10,28 @@ mod complete;
 mod document;
 mod frame;
 mod hover;
+mod outline;
+mod rename;
+mod signature;
+#[cfg(test)]
+mod tests;
 mod text;
 mod uri;
 
-use document::Document;
+use document::{Document, Open};
 use frame::Incoming;
 use lsp_server::{ErrorCode, Message, Notification, Request, Response};
 use lsp_types::notification::{
-    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, DidSaveTextDocument, Exit, LogMessage,
-    Notification as Notified, PublishDiagnostics,
+    DidChangeTextDocument, DidChangeWatchedFiles, DidCloseTextDocument, DidOpenTextDocument, DidSaveTextDocument, Exit,
+    Initialized, LogMessage, Notification as Notified, PublishDiagnostics,
 };
-use lsp_types::request::{Initialize, Request as Requested, Shutdown};
+use lsp_types::request::{Initialize, RegisterCapability, Request as Requested, Shutdown};
 use lsp_types::{
-    CodeActionKind, CodeActionOptions, CompletionOptions, Diagnostic, InitializeResult, LogMessageParams, MessageType,
-    OneOf, PositionEncodingKind, PublishDiagnosticsParams, ServerCapabilities, ServerInfo, TextDocumentIdentifier,
-    TextDocumentSyncKind, TextDocumentSyncOptions, Uri,
+    CodeActionKind, CodeActionOptions, CompletionOptions, Diagnostic, DidChangeWatchedFilesRegistrationOptions,
+    DocumentLinkOptions, FileSystemWatcher, InitializeResult, LogMessageParams, MessageType, OneOf,
+    PositionEncodingKind, PublishDiagnosticsParams, Registration, RegistrationParams, RenameOptions,
+    SemanticTokensFullOptions, SemanticTokensOptions, ServerCapabilities, ServerInfo, SignatureHelpOptions,
+    TextDocumentIdentifier, TextDocumentSyncKind, TextDocumentSyncOptions, Uri,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -55,6 +62,10 @@ struct Server {
     initialized: bool,
     shut_down: bool,
     documents: BTreeMap<Uri, Document>,
+    /// The texts of these documents, for those that include them.
+    open: Open,
+    /// Whether the client watches files for a server that asks for it.
+    watches: bool,
     /// Documents that have changed since they were diagnosed.
     changed: BTreeSet<Uri>,
 }
@@ -111,9 +122,11 @@ impl Server {
             Initialize::METHOD if self.initialized => {
                 return Err((ErrorCode::InvalidRequest, "initialized twice".into()));
             }
-            // What the client can do changes nothing here, so it is not read.
+            // Of what the client can do only this changes anything here.
             Initialize::METHOD => {
                 self.initialized = true;
+                let watching = "/capabilities/workspace/didChangeWatchedFiles/dynamicRegistration";
+                self.watches = params.pointer(watching).and_then(Value::as_bool).unwrap_or(false);
                 return serde_json::to_value(capabilities()).map_err(|e| (ErrorCode::InternalError, e.to_string()));
             }
             _ if !self.initialized => {
@@ -158,29 +171,48 @@ impl Server {
         match note.method.as_str() {
             DidOpenTextDocument::METHOD => {
                 let item = params::<DidOpenTextDocument>(note)?.text_document;
-                self.changed.insert(item.uri.clone());
-                self.documents.insert(item.uri.clone(), Document::new(item.uri, item.text, Some(item.version)));
+                let mut document = Document::new(item.uri.clone(), item.text, Some(item.version));
+                document.open = self.open.clone();
+                document.tell();
+                self.documents.insert(item.uri.clone(), document);
+                self.including(&item.uri);
+                self.changed.insert(item.uri);
             }
             DidChangeTextDocument::METHOD => {
                 let params = params::<DidChangeTextDocument>(note)?;
                 let Some(document) = self.documents.get_mut(&params.text_document.uri) else { return Ok(()) };
                 document.change(&params.content_changes, params.text_document.version);
+                document.tell();
+                self.including(&params.text_document.uri);
                 self.changed.insert(params.text_document.uri);
             }
             DidCloseTextDocument::METHOD => {
                 let uri = params::<DidCloseTextDocument>(note)?.text_document.uri;
-                self.documents.remove(&uri);
+                // From now on the file counts as it was saved.
+                if let Some(path) = self.documents.remove(&uri).and_then(|d| d.path()) {
+                    self.open.borrow_mut().remove(&terminal::include::key(&path));
+                }
+                self.including(&uri);
                 self.changed.remove(&uri);
                 publish(uri, None, Vec::new());
             }
             // What was saved may be included by others.
-            DidSaveTextDocument::METHOD => {
+            DidSaveTextDocument::METHOD | DidChangeWatchedFiles::METHOD => {
                 self.documents.values_mut().for_each(|d| d.analysis = None);
                 self.changed.extend(self.documents.keys().cloned());
             }
+            Initialized::METHOD if self.watches => watch()?,
             _ => {}
         }
         Ok(())
+    }
+
+    /// Diagnoses anew what may include a document that has changed.
+    fn including(&mut self, changed: &Uri) {
+        for (uri, document) in self.documents.iter_mut().filter(|(uri, d)| *uri != changed && d.may_include()) {
+            document.analysis = None;
+            self.changed.insert(uri.clone());
+        }
     }
 
     /// Publishes what is wrong with the documents that have changed.
@@ -207,6 +239,20 @@ fn notify<N: Notified>(params: N::Params) {
     frame::write(Notification::new(N::METHOD.into(), params));
 }
 
+/// Asks the client to tell of kernels that change on the disk: others include them.
+fn watch() -> serde_json::Result<()> {
+    let watcher = FileSystemWatcher { glob_pattern: "**/*.pg2".to_string().into(), kind: None };
+    let options = DidChangeWatchedFilesRegistrationOptions { watchers: vec![watcher] };
+    let registration = Registration {
+        id: "kernels".into(),
+        method: DidChangeWatchedFiles::METHOD.into(),
+        register_options: Some(serde_json::to_value(options)?),
+    };
+    let params = serde_json::to_value(RegistrationParams { registrations: vec![registration] })?;
+    frame::write(Request::new("kernels".to_string().into(), RegisterCapability::METHOD.into(), params));
+    Ok(())
+}
+
 fn publish(uri: Uri, version: Option<i32>, diagnostics: Vec<Diagnostic>) {
     notify::<PublishDiagnostics>(PublishDiagnosticsParams { uri, diagnostics, version });
 }
@@ -218,8 +264,20 @@ fn capabilities() -> InitializeResult {
         save: Some(true.into()),
         ..TextDocumentSyncOptions::default()
     };
-    let remedies =
-        CodeActionOptions { code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]), ..CodeActionOptions::default() };
+    let remedies = CodeActionOptions {
+        code_action_kinds: Some(vec![CodeActionKind::QUICKFIX, CodeActionKind::SOURCE_FIX_ALL]),
+        ..CodeActionOptions::default()
+    };
+    let calls = SignatureHelpOptions {
+        trigger_characters: Some(vec!["(".into(), ",".into()]),
+        ..SignatureHelpOptions::default()
+    };
+    let words = SemanticTokensOptions {
+        legend: outline::legend(),
+        full: Some(SemanticTokensFullOptions::Bool(true)),
+        ..SemanticTokensOptions::default()
+    };
+    let renames = RenameOptions { prepare_provider: Some(true), work_done_progress_options: Default::default() };
     InitializeResult {
         capabilities: ServerCapabilities {
             position_encoding: Some(PositionEncodingKind::UTF16),
@@ -232,6 +290,15 @@ fn capabilities() -> InitializeResult {
             document_formatting_provider: Some(OneOf::Left(true)),
             completion_provider: Some(CompletionOptions::default()),
             code_action_provider: Some(remedies.into()),
+            rename_provider: Some(OneOf::Right(renames)),
+            signature_help_provider: Some(calls),
+            folding_range_provider: Some(true.into()),
+            document_link_provider: Some(DocumentLinkOptions {
+                resolve_provider: Some(false),
+                work_done_progress_options: Default::default(),
+            }),
+            inlay_hint_provider: Some(OneOf::Left(true)),
+            semantic_tokens_provider: Some(words.into()),
             ..ServerCapabilities::default()
         },
         server_info: Some(ServerInfo { name: "pairforge".into(), version: Some(env!("CARGO_PKG_VERSION").into()) }),

@@ -1,5 +1,7 @@
 //! `lsp`: a scripted client speaks to the server over its pipes.
 
+mod names;
+
 use crate::common::{Place, shipped};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -93,6 +95,16 @@ impl Client {
         loop {
             let message = if self.notes.is_empty() { self.receive() } else { self.notes.remove(0) };
             if message["method"] == "textDocument/publishDiagnostics" && message["params"]["version"] == version {
+                return message["params"]["diagnostics"].as_array().expect("a list").clone();
+            }
+        }
+    }
+
+    /// The diagnostics that are published next for a document.
+    fn published(&mut self, uri: &str) -> Vec<Value> {
+        loop {
+            let message = if self.notes.is_empty() { self.receive() } else { self.notes.remove(0) };
+            if message["method"] == "textDocument/publishDiagnostics" && message["params"]["uri"] == uri {
                 return message["params"]["diagnostics"].as_array().expect("a list").clone();
             }
         }
