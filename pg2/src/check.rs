@@ -15,7 +15,7 @@ mod foreign;
 mod format;
 mod function;
 mod gathered;
-mod habits;
+mod idioms;
 mod literal;
 mod loops;
 mod ops;

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::call::Arg;
-use super::habits;
+use super::idioms;
 use super::literal;
 use super::scope::Symbol;
 use super::value::{Typed, Value};
@@ -181,7 +181,7 @@ impl<'a> Checker<'a> {
             self.error(error);
             return Value::Error;
         }
-        let plain = habits::plain_name(function.text);
+        let plain = idioms::plain_name(function.text);
         if plain != name && !plain.is_empty() && !own {
             let known = functions::meant(&plain);
             if let Some(known) = known {

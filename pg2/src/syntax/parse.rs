@@ -4,7 +4,7 @@ mod bare;
 mod block;
 mod expr;
 mod foreign;
-mod habits;
+mod idioms;
 mod recover;
 mod selection;
 mod table;

@@ -50,7 +50,7 @@ fn near(a: &str, b: &str) -> bool {
 
 #[test]
 fn what_people_of_other_languages_write_becomes_what_they_mean() {
-    let text = include_str!("../habits/programs.txt");
+    let text = include_str!("../idioms/programs.txt");
     let lines: Vec<&str> =
         text.lines().filter(|l| !l.is_empty() && !l.starts_with("# ") && !l.starts_with("## ")).collect();
     assert!(lines.len() >= 240, "{} programs", lines.len());
