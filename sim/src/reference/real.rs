@@ -118,7 +118,6 @@ enum Sum {
     Number(f64),
     /// The greatest or the least number; `None` before the first.
     Best(Reduce, Option<f64>),
-    /// By its [`Selected`].
     Ranked,
 }
 
