@@ -245,7 +245,9 @@ impl<'a> Checker<'a> {
                 })
                 .collect();
             match filled.and_then(|f| self.join_reductions(pin, k, ends, &f)) {
-                Some(reduction) => self.gathered((pin, k), reduction),
+                Some(reduction) => {
+                    self.gathered((pin, k), reduction);
+                }
                 None => self.set_slot(pin, k, Slot::Broken),
             }
         }

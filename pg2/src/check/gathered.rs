@@ -17,17 +17,18 @@ fn carry_format(count: u32) -> Format {
 }
 
 impl Checker<'_> {
-    /// Gathers a reduction into an output element beside those before it.
-    pub(super) fn gathered(&mut self, (pin, k): (usize, usize), new: Reduction) {
+    /// Gathers a reduction into an output element beside those before it; `false` after a reported mistake.
+    pub(super) fn gathered(&mut self, (pin, k): (usize, usize), new: Reduction) -> bool {
         // Whether the branch around has reduced into the element before.
         let fresh = self.slots_before.last().is_some_and(|log| !log.contains_key(&(pin, k)));
         let earlier = match self.slots[pin][k] {
-            Slot::Broken => return,
+            Slot::Broken => return true,
             Slot::Filled(earlier) if !fresh => earlier,
             Slot::Filled(_) | Slot::Empty => {
                 let column = self.builder.graph.pins[pin].column(k as u32);
                 self.builder.name(new.value, || column);
-                return self.set_slot(pin, k, Slot::Filled(new));
+                self.set_slot(pin, k, Slot::Filled(new));
+                return true;
             }
         };
         if earlier.reduce != new.reduce {
@@ -35,10 +36,12 @@ impl Checker<'_> {
             let message = format!("`{column}` has two kinds of reductions, `{}` and `{}`", earlier.reduce, new.reduce);
             let error = Diagnostic::error(codes::REDUCED_TWICE, message, new.span, "reduced in another way")
                 .label(earlier.span, "first reduced here");
-            return self.error(error.help("declare another output for it"));
+            self.error(error.help("declare another output for it"));
+            return false;
         }
         let slot = self.together(earlier, new).map_or(Slot::Broken, Slot::Filled);
         self.set_slot(pin, k, slot);
+        true
     }
 
     /// Two reductions as one.
