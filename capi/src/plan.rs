@@ -78,7 +78,9 @@ impl pairforge_sources {
             return input(format!("there are {count} charges or moments of {sources} sources; give as many"));
         }
         if [px, py, pz].iter().any(|p| p.is_null()) && [px, py, pz].iter().any(|p| !p.is_null()) {
-            return usage("a column of dipole moments is a null pointer, and another is not; give px, py and pz or none");
+            return usage(
+                "a column of dipole moments is a null pointer, and another is not; give px, py and pz or none",
+            );
         }
         if charges.is_null() && px.is_null() && count > 0 {
             return usage("charges and dipole moments are null pointers; give one of them");

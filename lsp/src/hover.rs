@@ -89,6 +89,7 @@ fn defined(document: &mut Document, statement: &str, definition: &Definition) ->
     match definition.kind {
         Kind::Function => return text + "function, inlined at each call",
         Kind::Parameter => return text + "parameter of the function",
+        Kind::Type => return text + "name of a format",
         Kind::Counter => return text + "variable of the loop, an exact number",
         Kind::Type => return text + "the name of a format",
         Kind::Pin | Kind::Const | Kind::Value => {}

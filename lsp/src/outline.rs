@@ -151,6 +151,7 @@ pub fn words(document: &mut Document) -> SemanticTokens {
                         Kind::Const => (8, 1 | definition),
                         Kind::Function => (5, definition),
                         Kind::Parameter | Kind::Counter => (7, 1 | definition),
+                        Kind::Type => (1, definition),
                         Kind::Value => (8, definition),
                     }
                 }

@@ -50,7 +50,17 @@ pub struct Pin {
 impl Pin {
     /// A scalar of which nothing else is stated.
     pub fn scalar(name: impl Into<String>, class: PinClass, format: Format, span: Span) -> Pin {
-        Pin { name: name.into(), class, format, len: None, columns: None, table: false, range: None, default: None, span }
+        Pin {
+            name: name.into(),
+            class,
+            format,
+            len: None,
+            columns: None,
+            table: false,
+            range: None,
+            default: None,
+            span,
+        }
     }
 
     /// Elements: 1 for a scalar.

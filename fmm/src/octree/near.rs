@@ -42,8 +42,7 @@ impl KeptNearField {
         let mut near: Vec<State> = states.iter().map(like).collect();
         let ran = stages.run_apart(far, states, &mut near)?;
         let sums = near.into_iter().map(|state| state.sums).collect();
-        let near =
-            NearField { lists: plan.id_of_p2p, sums, work: ran.p2p.clone(), seconds: stages.seconds.p2p };
+        let near = NearField { lists: plan.id_of_p2p, sums, work: ran.p2p.clone(), seconds: stages.seconds.p2p };
         near.add_to(states);
         self.0 = Some(near);
         Ok((ran, 0.0))

@@ -264,7 +264,9 @@ impl<'a> Checker<'a> {
                 joined.entry((place.selection, place.member)).or_insert(slot);
             }
             match slot {
-                Some(reduction) => self.gathered((pin, k), reduction),
+                Some(reduction) => {
+                    self.gathered((pin, k), reduction);
+                }
                 None => self.set_slot(pin, k, Slot::Broken),
             }
         }

@@ -17,47 +17,53 @@ fn carry_format(count: u32) -> Format {
 }
 
 impl Checker<'_> {
-    /// Gathers a reduction into an output element beside those before it.
-    pub(super) fn gathered(&mut self, (pin, k): (usize, usize), new: Reduction) {
+    /// Gathers a reduction into an output element beside those before it; `false` after a reported mistake.
+    pub(super) fn gathered(&mut self, (pin, k): (usize, usize), new: Reduction) -> bool {
         // Whether the branch around has reduced into the element before.
         let fresh = self.slots_before.last().is_some_and(|log| !log.contains_key(&(pin, k)));
         let earlier = match self.slots[pin][k] {
-            Slot::Broken => return,
+            Slot::Broken => return true,
             Slot::Filled(earlier) if !fresh => earlier,
             Slot::Filled(_) | Slot::Empty => {
                 if new.at.is_none() {
                     let column = self.builder.graph.pins[pin].column(k as u32);
                     self.builder.name(new.value, || column);
                 }
-                return self.set_slot(pin, k, Slot::Filled(new));
+                self.set_slot(pin, k, Slot::Filled(new));
+                return true;
             }
         };
         if earlier.at.is_some() {
-            return self.indexed_twice(pin, [earlier.span, new.span]);
+            self.indexed_twice(pin, [earlier.span, new.span]);
+            return false;
         }
         if [earlier.reduce, new.reduce].iter().any(|r| matches!(r, Reduce::Ranked(_))) {
             let column = self.builder.graph.pins[pin].column(k as u32);
             let message = format!("`{column}` has two reductions, and a selection is one alone");
             let error = Diagnostic::error(codes::REDUCED_TWICE, message, new.span, "reduced again")
                 .label(earlier.span, "first reduced here");
-            return self.error(error.help("declare another output for it"));
+            self.error(error.help("declare another output for it"));
+            return false;
         }
         if earlier.reduce != new.reduce {
             let column = self.builder.graph.pins[pin].column(k as u32);
             let message = format!("`{column}` has two kinds of reductions, `{}` and `{}`", earlier.reduce, new.reduce);
             let error = Diagnostic::error(codes::REDUCED_TWICE, message, new.span, "reduced in another way")
                 .label(earlier.span, "first reduced here");
-            return self.error(error.help("declare another output for it"));
+            self.error(error.help("declare another output for it"));
+            return false;
         }
         let slot = self.together(earlier, new).map_or(Slot::Broken, Slot::Filled);
         self.set_slot(pin, k, slot);
+        true
     }
 
     /// Reports two reductions by an index known at run time.
     fn indexed_twice(&mut self, pin: usize, [first, again]: [Span; 2]) {
         let name = &self.builder.graph.pins[pin].name;
         let message = format!("`{name}` has two reductions by an index known at run time");
-        let error = Diagnostic::error(codes::REDUCED_TWICE, message, again, "reduced again").label(first, "first reduced here");
+        let error =
+            Diagnostic::error(codes::REDUCED_TWICE, message, again, "reduced again").label(first, "first reduced here");
         self.error(error.help(
             "an output takes one number a pair: choose between them with `if` and `else`, or declare another output for the second",
         ));

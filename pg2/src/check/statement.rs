@@ -465,7 +465,9 @@ impl<'a> Checker<'a> {
             let term = Reduction { reduce: reduce(k), value: *node, at: None, carry: None, span: word.span };
             let term = if to.subtracts { self.negative(at, term) } else { Some(term) };
             match term {
-                Some(term) => self.gathered(at, term),
+                // One report is enough for all elements.
+                Some(term) if !self.gathered(at, term) => return,
+                Some(_) => {}
                 None => self.set_slot(at.0, at.1, Slot::Broken),
             }
         }

@@ -308,7 +308,6 @@ const NEWCOMERS: &[(&str, &str, &str)] = &[
     // Sums of values with a sign.
     ("int32 k jpin;\nuint32 o fout;\no += k;\n", "o = -7", "k = -7"),
     ("int64 k jpin;\nuint32 o fout;\no += k;\n", "o = -5000000000", "k = -5000000000"),
-    ("int32 k jpin;\nint64 o fout;\no += k[3] + k[0];\n", "o = 2", "k = 9"),
     ("int32 k jpin;\nint32 m jpin;\nint64 o fout;\no += pg_max(k, m, 3);\n", "o = 9", "k = 9, m = 2"),
     ("int32 k jpin;\nint32 m jpin;\nint64 o fout;\no += min(k, m, 3, -k);\n", "o = -9", "k = 9, m = 2"),
     // Loops that count down, or by more than 1.

@@ -244,7 +244,7 @@ fn vectors_are_elementwise_and_their_product_is_the_inner_product() {
         ("z = v[0.5];", "PG0031"),
         ("z = f[0];", "PG0046"),
         ("z = 3[0];", "PG0046"),
-        ("z = v[0][0];", "PG0046"),
+        ("z = fv[0][0];", "PG0046"),
     ]);
     let text = source("z = (v - w)[2]; o += z;");
     let graph = pg2::compile("t", &text).unwrap().graph;
@@ -352,7 +352,7 @@ fn near_misses_of_the_rules_are_refused() {
         ("o += (v < v)[0];", "PG0044"),
         ("o += pg_min(v, v);", "PG0044"),
         ("o += (v + 1)[0];", "PG0044"),
-        ("o += (a)(b);", "PG0004"),
+        ("o += (a)(b);", "PG0021"),
         ("o += a; o max= b;", "PG0026"),
         ("o += t ? a;", "PG0004"),
         ("o += (int32)pg_pow(f, 1, 2, 3);", "PG0051"),
