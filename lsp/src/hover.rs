@@ -91,7 +91,6 @@ fn defined(document: &mut Document, statement: &str, definition: &Definition) ->
         Kind::Parameter => return text + "parameter of the function",
         Kind::Type => return text + "name of a format",
         Kind::Counter => return text + "variable of the loop, an exact number",
-        Kind::Type => return text + "the name of a format",
         Kind::Pin | Kind::Const | Kind::Value => {}
     }
     let name = &definition.name;
