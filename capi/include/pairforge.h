@@ -48,7 +48,7 @@ typedef struct pairforge_points {
     ptrdiff_t stride;
 } pairforge_points;
 
-// What the sources carry: charges at `charges[k * charge_stride]`, dipole moments (charge times length) at `px[k * dipole_stride]` and so
+// Loads of the sources: charges at `charges[k * charge_stride]`, dipole moments (charge times length) at `px[k * dipole_stride]` and so
 // on, or both. Null pointers for what they do not carry.
 typedef struct pairforge_sources {
     const double *charges;

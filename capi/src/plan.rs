@@ -36,7 +36,7 @@ pub struct pairforge_field {
     pub hessian_stride: isize,
 }
 
-/// What the sources carry: charges at `charges[k * charge_stride]`, dipole moments (charge times length) at `px[k * dipole_stride]` and so
+/// Loads of the sources: charges at `charges[k * charge_stride]`, dipole moments (charge times length) at `px[k * dipole_stride]` and so
 /// on, or both. Null pointers for what they do not carry.
 #[repr(C)]
 #[derive(Clone, Copy)]

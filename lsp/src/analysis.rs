@@ -82,7 +82,7 @@ impl Analysis {
         })
     }
 
-    /// What included files define for all, each with the text that it stands in.
+    /// Definitions of included files for all, each with the text that it stands in.
     pub fn included(&self) -> impl Iterator<Item = (Definition, &str)> {
         self.sources.files().iter().skip(1).flat_map(|file| {
             let text = self.sources.text_of(file);

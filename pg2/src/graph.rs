@@ -362,7 +362,7 @@ impl Graph {
         text
     }
 
-    /// How the outputs are gathered and combined.
+    /// Gathering and combination of the outputs.
     pub fn record(&self) -> Record {
         Record::new(self.outputs.iter().map(|o| (self.pins[o.pin].format, o.reduce)))
     }

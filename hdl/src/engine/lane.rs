@@ -7,6 +7,7 @@
 mod bins;
 mod enter;
 mod folded;
+mod results;
 mod select;
 mod sliced;
 
@@ -15,16 +16,16 @@ pub(super) use sliced::{at_bits, words_of_adders};
 use super::Config;
 use super::shape::bits_for;
 use crate::hash::{FastMap, FastSet};
-use crate::number::reduce::Record;
 use crate::rtl::delay;
-use crate::rtl::expr::Test;
 use crate::rtl::fold::{SLOTS, START};
 use crate::rtl::names::Names;
 use crate::rtl::netlist::{Dir, Module, Netlist};
 use crate::rtl::term::{self, TermPorts, TermShape};
-use crate::rtl::{Name, Value, cat, net, or_all};
+use crate::rtl::{Name, Value, cat, net};
 use crate::{Format, Reduce};
 use enter::{enter, entered};
+use results::{all_flags, finish, results, wrap_of};
+use select::selections;
 
 /// Bits above an output's own in which a sum is exact for 2^32 sources.
 const GUARD: u32 = 32;
@@ -98,19 +99,6 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
         results(&mut lane, &totals, &raised, &beside.done);
     }
     lane
-}
-
-/// Adds all selections; gives their outputs, by their numbers, with their totals.
-fn selections(lane: &mut Module, layout: &super::Layout, beside: &Beside) -> FastMap<usize, Value> {
-    let record = Record::new(layout.outputs.iter().map(|o| (o.1, o.2)));
-    record.selections().iter().flat_map(|selection| select::select(lane, layout, selection, beside)).collect()
-}
-
-/// Whether a total with its guard bits has left its format.
-fn wrap_of(total: &Value, format: Format) -> Value {
-    let value = total.low(format.width());
-    let sign = if format.is_signed() { value.msb() } else { Value::flag(false) };
-    total.top(GUARD).compare(Test::Ne, false, &sign.repeat(GUARD))
 }
 
 /// The outputs of a pipeline that leave it as terms, by their names.
@@ -445,40 +433,6 @@ fn extreme(lane: &mut Module, output: &Output, reduce: Reduce, beside: &Beside) 
     let kept = beside.first.mux(&identity, &total);
     lane.load(format!("total_{port}"), better.mux(&value, &kept));
     total
-}
-
-/// The finished record and flags.
-fn results(lane: &mut Module, totals: &[(Value, Format, Reduce)], raised: &Value, done: &Value) {
-    let mut values = Vec::new();
-    let mut wraps = Vec::new();
-    for (total, format, reduce) in totals {
-        let value = total.low(format.width());
-        if *reduce == Reduce::Sum {
-            wraps.push(wrap_of(total, *format));
-        }
-        values.push((value, *format));
-    }
-    finish(lane, &values, wraps, raised, done);
-}
-
-/// The flags of a result: whether a sum wrapped, and what pairs raised, that one of them wrapped perhaps among it.
-fn all_flags(wrap: Value, raised: &Value) -> Value {
-    let wrap = if raised.width() > 4 { wrap | raised.bit(4) } else { wrap };
-    cat([wrap, raised.low(4)])
-}
-
-/// The ports of the result: the values of all outputs, and whether one of them wrapped.
-fn finish(lane: &mut Module, values: &[(Value, Format)], wraps: Vec<Value>, raised: &Value, done: &Value) {
-    let mut parts: Vec<Value> = values.iter().map(|(value, format)| value.zext(32 * format.words())).collect();
-    parts.reverse();
-    if parts.is_empty() {
-        parts.push(Value::zeros(32));
-    }
-    lane.comment("The result, good while `r_done` is high.");
-    let wrap = lane.wire("wrap", or_all(wraps).unwrap_or_else(|| Value::flag(false)));
-    lane.assign("r_data", cat(parts));
-    lane.assign("r_flags", all_flags(wrap, raised));
-    lane.assign("r_done", done.clone());
 }
 
 /// A pipeline with its terms put together, so that each output has its plain port: what tests and tools compare.

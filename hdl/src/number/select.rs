@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 /// The place of an output element in a selection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ranked {
-    /// Which of a kernel's selections.
+    /// Number of the selection among a kernel's.
     pub selection: u32,
     /// 0 for the key, and from 1 on the payloads.
     pub member: u32,
@@ -38,7 +38,7 @@ pub struct Selection {
     pub ranks: Vec<Vec<usize>>,
 }
 
-/// What holds the pattern of an output.
+/// Holder of the pattern of an output.
 trait Holder {
     fn pattern(&self) -> u64;
     fn hold(&mut self, bits: u64);

@@ -136,7 +136,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What branches leave of 2^W, each where it is taken.
+    /// Multiples of 2^W that branches leave, each where it is taken.
     pub(super) fn join_carries(
         &mut self,
         conditions: &[Option<Typed>],
@@ -181,7 +181,7 @@ impl Checker<'_> {
         Some(value)
     }
 
-    /// What is gathered in the end: of a sum of several terms with its carries.
+    /// Value that is gathered in the end: of a sum of several terms with its carries.
     pub(super) fn settled(&mut self, pin: usize, k: usize, r: Reduction) -> Option<NodeId> {
         let value = match r.carry {
             Some((carry, _)) => self.node(int::TOTAL, &[r.value, carry], r.span)?,

@@ -94,7 +94,7 @@ impl<'a> Checker<'a> {
         Some(format!("({format})pg_trunc({})", inner.unwrap_or(&text)))
     }
 
-    /// What a call of another language's function becomes, where that depends on formats.
+    /// Replacement of a call of another language's function, where that depends on formats.
     pub(super) fn written(&self, name: &str, given: &[Arg], texts: &[String]) -> Option<String> {
         if let ([(value, id)], [x]) = (given, texts) {
             let int = named(INTS, name).or_else(|| name.strip_prefix("convert_").and_then(|n| named(INTS, n)));

@@ -12,7 +12,7 @@ use hdl::Reduce;
 use hdl::number::reduce::Ranked;
 use std::collections::BTreeMap;
 
-/// What a selection fills: two statements with the same shape, in two branches of an `if`, are one selection.
+/// Outputs that a selection fills: two statements with the same shape, in two branches of an `if`, are one selection.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Selected {
     greatest: bool,

@@ -23,7 +23,7 @@ use std::collections::HashMap;
 /// An index, and where it stands.
 pub(super) type Index = (Value, Span);
 
-/// What a table is made of.
+/// Parts of a table.
 enum Origin {
     /// The parameter of that number.
     Param(usize),
@@ -326,7 +326,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// How many indices an element has.
+/// The number of indices of an element.
 pub(super) fn indices_of(dims: Dims) -> usize {
     match dims {
         Dims::Scalar => 0,

@@ -60,7 +60,7 @@ impl Dims {
         }
     }
 
-    /// How many indices lead to a scalar.
+    /// The number of indices that lead to a scalar.
     pub fn rank(self) -> usize {
         match self {
             Dims::Scalar => 0,

@@ -9,10 +9,10 @@ use hdl::number::real::Interval;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// How near the proven bound may come to what a point attains before the search ends.
+/// Ratio of the proven bound to what a point attains at which the search ends.
 const NEAR: f64 = 1.02;
 
-/// What is proved of a value over all inputs.
+/// Proven facts of a value over all inputs.
 #[derive(Clone, Debug)]
 pub struct Bound {
     /// Where real values lie.
@@ -172,7 +172,7 @@ pub fn starts(model: &Model) -> Vec<Vec<Interval>> {
     boxes
 }
 
-/// What one evaluation of each start says of all values.
+/// Facts of all values by one evaluation of each start.
 pub struct Swept {
     pub bounds: Vec<Bound>,
     /// The flags that each value can raise.

@@ -111,7 +111,7 @@ impl Script {
         }
     }
 
-    /// What is known of a value that is an argument.
+    /// Facts of a value that is an argument.
     fn argument(
         &mut self,
         model: &Model,

@@ -8,7 +8,7 @@ use hdl::op::accuracy::{Meaning, last_place};
 /// Some last places of f64, by which the functions of its library may be off.
 const SLACK: f64 = 1e-15;
 
-/// What is known of an exact result: a state without the operator's own rounding. The cause has no node yet.
+/// Facts of an exact result: a state without the operator's own rounding. The cause has no node yet.
 pub struct Exact {
     pub state: State,
     pub cause: Option<Cause>,

@@ -26,7 +26,7 @@ pub enum Cause {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct State {
     pub real: Interval,
-    /// What is known of computed values besides.
+    /// Other facts of computed values.
     pub limit: Interval,
     /// The least magnitude of a real value other than 0.
     pub least: f64,

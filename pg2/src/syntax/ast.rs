@@ -143,7 +143,7 @@ pub struct Place<'a> {
     pub indices: Vec<Tree>,
 }
 
-/// What the entries of a table are given by.
+/// Source of the entries of a table.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TableContent<'a> {
     /// The path of a file with numbers.

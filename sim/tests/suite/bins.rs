@@ -91,7 +91,7 @@ fn indexed_outputs_have_the_same_bits_everywhere() {
     }
 }
 
-/// What HISTOGRAM means, in plain arithmetic.
+/// HISTOGRAM in plain arithmetic.
 #[test]
 fn each_pair_adds_to_the_element_of_its_index_and_to_none_outside() {
     let graph = Kernel::new("bins", HISTOGRAM).graph;

@@ -102,7 +102,7 @@ fn gather(graph: &Graph, pairs: &[(Vec<u64>, u8)]) -> (Vec<u64>, Flags) {
     (results.collect(), Flags(flags))
 }
 
-/// What each output of a selection holds in the end, by the outputs' numbers; 0 for all others. There are sources for all places.
+/// Contents of each output of a selection in the end, by the outputs' numbers; 0 for all others. There are sources for all places.
 fn ranked(graph: &Graph, pairs: &[(Vec<u64>, u8)], of: Ranked) -> Vec<u64> {
     let places = graph.outputs.iter().enumerate().filter_map(|(k, o)| match o.reduce {
         Reduce::Ranked(place) if place.selection == of.selection => Some((place, k)),

@@ -117,7 +117,7 @@ fn tables_have_the_same_bits_everywhere() {
     }
 }
 
-/// What MIXED means, in plain arithmetic.
+/// MIXED in plain arithmetic.
 #[test]
 fn an_entry_is_what_the_parameters_say_and_outside_there_is_none() {
     let graph = Kernel::new("lookup", MIXED).graph;

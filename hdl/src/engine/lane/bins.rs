@@ -58,7 +58,7 @@ struct Memory<'a> {
     bins: &'a Bins,
 }
 
-/// What the collector reads of them.
+/// Words that the collector reads of them.
 pub(super) struct Read {
     /// Whether the word that was asked for a clock ago is of these sums, and that word.
     here: Value,
@@ -242,7 +242,7 @@ impl Memory<'_> {
     }
 }
 
-/// What else the record has: the outputs that are no sums in memory, with their totals; and the flags that pairs raised.
+/// The rest of the record: the outputs that are no sums in memory, with their totals; and the flags that pairs raised.
 pub(super) struct Others<'a> {
     /// The port of each, its total and its format, and whether the total is replaced by the next group's first pair.
     pub totals: &'a [(String, Value, Format, bool)],

@@ -5,10 +5,9 @@
 //! come in the last of the K clocks in which terms come, and have their accumulators for themselves.
 
 use super::enter::{self, enter};
+use super::select::selections;
 use super::sliced;
-use super::{
-    Beside, CHAIN, GUARD, LONG, Output, beside, extreme, finish, pins, ports, selections, sticky_flags, sum, unused,
-};
+use super::{Beside, CHAIN, GUARD, LONG, Output, beside, extreme, finish, pins, ports, sticky_flags, sum, unused};
 use crate::engine::Config;
 use crate::rtl::delay;
 use crate::rtl::expr::Test;

@@ -7,7 +7,8 @@
 use super::{Beside, CHAIN, ordered, unused};
 use crate::Format;
 use crate::engine::Layout;
-use crate::number::reduce::Selection;
+use crate::hash::FastMap;
+use crate::number::reduce::{Record, Selection};
 use crate::rtl::expr::Test;
 use crate::rtl::netlist::Module;
 use crate::rtl::{Value, cat, net};
@@ -90,4 +91,10 @@ pub(super) fn select(
         }
     }
     totals
+}
+
+/// Adds all selections; gives their outputs, by their numbers, with their totals.
+pub(super) fn selections(lane: &mut Module, layout: &Layout, beside: &Beside) -> FastMap<usize, Value> {
+    let record = Record::new(layout.outputs.iter().map(|o| (o.1, o.2)));
+    record.selections().iter().flat_map(|selection| select(lane, layout, selection, beside)).collect()
 }

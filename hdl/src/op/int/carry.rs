@@ -30,7 +30,7 @@ fn bounds(inst: &Inst, subtracts: bool) -> Bounds {
     Bounds::ints(of(inst.args[0], low), of(inst.args[0], high))
 }
 
-/// How often 2^W lies between an exact result of two values and what is left of it in the format.
+/// The number of times that 2^W lies between an exact result of two values and what is left of it in the format.
 fn of(format: Format, exact: i128) -> i128 {
     let kept = format.to_int(exact as u64 & format.mask());
     (exact - kept) >> format.width()
@@ -100,7 +100,7 @@ fn circuit(inst: &Inst, c: &mut Circuit, args: &[Sig], subtracts: bool) -> (Sig,
     (c.logic("carry", carry), None)
 }
 
-/// What two values of one int or fixed format give.
+/// Result of two values of one int or fixed format.
 fn result(name: &str, args: &[Format]) -> Result<Format, String> {
     parts::two_alike(name, args).map(|_| CARRY)
 }

@@ -11,7 +11,7 @@ use crate::{Bounds, Flags, Format};
 pub struct Bits;
 pub struct Frombits;
 
-/// What is added to an exponent field to have that of a C double.
+/// Offset from an exponent field to that of a C double.
 fn rebias(f: Format) -> u64 {
     (1023 - f.bias()) as u64
 }

@@ -28,7 +28,7 @@ pub struct Lookup {
     pub columns: Option<u32>,
     /// The patterns of the entries; of a loaded table none until they are bound.
     pub words: Vec<u64>,
-    /// What the entries are in real arithmetic, as [`Real`] holds them; none where that is what the patterns say.
+    /// Entries in real arithmetic, as [`Real`] holds them; none where that is what the patterns say.
     pub reals: Vec<u64>,
     /// Where it is loaded at run time.
     pub loaded: Option<Loaded>,
@@ -369,7 +369,7 @@ fn chosen(place: &str, texts: &[String]) -> String {
     part(place, 0, texts)
 }
 
-/// How the native mode of C reads an entry of a loaded table.
+/// Read of an entry of a loaded table, in the native mode of C.
 fn c_loaded(format: Format, entry: &str) -> String {
     let unused = 64 - format.width();
     match (format.is_integral(), format.is_signed()) {

@@ -12,7 +12,7 @@ pub(super) fn member(graph: &Graph, output: &Output) -> String {
     }
 }
 
-/// What a mode knows of the members of a selection, by the number of their outputs.
+/// Knowledge of a mode about the members of a selection, by the number of their outputs.
 pub(super) struct Mode<'a> {
     /// The C type that holds a member, in which patterns are ordered as their values.
     pub kind: &'a dyn Fn(usize) -> String,

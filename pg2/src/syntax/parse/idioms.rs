@@ -263,7 +263,7 @@ impl<'a> Parser<'a> {
         self.fail(error.edit(span, "!="))
     }
 
-    /// What stands where a value should, though another language has it there.
+    /// Construct of another language where a value should stand.
     pub(super) fn strange_operand(&mut self) -> Parsed<()> {
         let token = self.peek(0);
         let touches = self.at > 0 && self.previous().span.end == token.span.start;

@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
         self.fail(error.help(format!("write `({text}) {}= (key, ...)`", self.text_of(self.peek(last + 1)))))
     }
 
-    /// How far the parenthesis that closes the one at the next token is, if only names, brackets and commas stand between.
+    /// Distance to the parenthesis that closes the one at the next token, if only names, brackets and commas stand between.
     fn closing(&self) -> Option<usize> {
         let mut brackets = 0u32;
         for k in 1.. {
