@@ -137,7 +137,7 @@ impl<'a> Checker<'a> {
     }
 
     /// `pg_from_bits(u, format)`.
-    pub(super) fn from_bits(&mut self, function: &Function, args: &[Arg], span: Span) -> Value {
+    pub(super) fn value_of_bits(&mut self, function: &Function, args: &[Arg], span: Span) -> Value {
         let [value, format] = args else { return Value::Error };
         let Some(to) = self.formats.get(&format.1).copied() else {
             // Of a format that is none the mistake has been reported.

@@ -75,7 +75,7 @@ impl<'a> Checker<'a> {
             Rule::Transpose => self.transpose(args.remove(0)),
             Rule::Inner => self.inner(function, args, span),
             Rule::Cross => self.cross(function, args, span),
-            Rule::FromBits => self.from_bits(function, &args, span),
+            Rule::FromBits => self.value_of_bits(function, &args, span),
             Rule::Fit => self.fitted(function, &args, span),
         }
     }
