@@ -262,8 +262,10 @@ fn spaced(pieces: &[Piece], k: usize) -> bool {
         return false;
     }
     let casts = a.is(")") && k >= 3 && pieces[k - 2].kind == Some(TokenKind::Format) && pieces[k - 3].is("(");
-    // What stands in parentheses before a value is the name of a format.
+    // A name in parentheses before a value is that of a format, and before `max=` or `min=` an output.
+    let gathers = matches!(b.text, "max" | "min") && pieces.get(k + 1).is_some_and(|next| next.is("="));
     let named = a.is(")")
+        && !gathers
         && k >= 3
         && pieces[k - 2].kind == Some(TokenKind::Word)
         && pieces[k - 3].is("(")
