@@ -10,7 +10,7 @@ use hdl::Format;
 use hdl::number::exact::{Exact, to_bits};
 use hdl::number::reduce::order_key;
 use num_bigint::BigInt;
-use num_traits::{One, ToPrimitive};
+use num_traits::{One, Signed, ToPrimitive};
 
 /// An end of a range.
 #[derive(Clone, Copy, PartialEq)]
@@ -47,9 +47,8 @@ impl<'a> Checker<'a> {
                 fail("this range holds no number of its format", "between two numbers", "write a wider range")
             }
             _ => {
-                let message = format!("this range leaves {format}");
-                let help = "write numbers that the format holds, or leave the range out if it takes all of them";
-                fail(&message, "beyond the format", help)
+                let message = format!("this range has no number of {format}");
+                fail(&message, "beyond the format", "write numbers that the format holds, or take a wider format")
             }
         }
     }
@@ -70,16 +69,23 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The number of a format that is nearest to an end of a range and not beyond it; `None` where the end is beyond the format.
+/// The number of a format that is nearest to an end of a range and inside; `None` where the range is beyond the format. The same
+/// range serves a kernel whose formats are varied, so what a format does not have of it is left out.
 fn inside(format: Format, x: &Exact, end: End) -> Option<u64> {
     if let Some(frac) = format.frac() {
         let scaled = x * Exact::from(BigInt::one() << frac);
         let whole = if end == End::Least { scaled.ceil() } else { scaled.floor() };
         let whole = whole.to_integer().to_i128()?;
-        let is_held = (format.to_int(format.min_bits())..=format.to_int(format.max_bits())).contains(&whole);
-        return is_held.then_some(whole as u64 & format.mask());
+        let (least, greatest) = (format.to_int(format.min_bits()), format.to_int(format.max_bits()));
+        let held = if end == End::Least { whole.max(least) } else { whole.min(greatest) };
+        return (least..=greatest).contains(&held).then_some(held as u64 & format.mask());
     }
-    let (bits, _) = to_bits(format, x).ok()?;
+    let bits = match to_bits(format, x) {
+        Ok((bits, _)) => bits,
+        Err(_) if end == End::Least && x.is_negative() => format.min_bits(),
+        Err(_) if end == End::Greatest && x.is_positive() => format.max_bits(),
+        Err(_) => return None,
+    };
     let Some(value) = Exact::from_float(format.to_f64(bits)) else { return Some(bits) };
     // The logarithms of a log are no rational numbers: the nearest ones stand.
     let beyond = format.is_float() && if end == End::Least { value < *x } else { value > *x };

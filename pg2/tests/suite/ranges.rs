@@ -23,6 +23,11 @@ fn the_ends_are_numbers_of_the_format_within_the_range() {
         ("float8.3 x ipin in 1.05..1.95;", 1.125, 1.875),
         ("float8.3 x ipin in -1.95..-1.05;", -1.875, -1.125),
         ("log17.8 x ipin in 1..4;", 1.0, 4.0),
+        // The part that the format has.
+        ("int8 x ipin in -7..200;", -7.0, 127.0),
+        ("fixed8.8 x ipin in -0.5..0.5;", -0.5, 127.0 / 256.0),
+        ("ufixed8.4 x ipin in -3..2;", 0.0, 2.0),
+        ("float8.3 x ipin in -1e9..1e9;", -240.0, 240.0),
     ] {
         assert_eq!(range(declaration), Ok((low, high)), "{declaration}");
     }
@@ -32,8 +37,9 @@ fn the_ends_are_numbers_of_the_format_within_the_range() {
 fn wrong_ranges_say_what_is_wrong() {
     for (declaration, message) in [
         ("float32.23 x ipin in 1..0;", "this range is empty"),
-        ("int8 x ipin in 0..200;", "this range leaves int8"),
-        ("float8.3 x ipin in 0..1e9;", "this range leaves float8.3"),
+        ("int8 x ipin in 200..300;", "this range has no number of int8"),
+        ("float8.3 x ipin in 1e8..1e9;", "this range has no number of float8.3"),
+        ("float8.3 x ipin in -1e9..-1e8;", "this range has no number of float8.3"),
         ("int8 x ipin in 0.2..0.8;", "this range holds no number of its format"),
         ("float32.23 y ipin; float32.23 x ipin in 0..y;", "the range of a pin is known at compile time"),
         ("int8 x fout in 0..1; x += 1;", "an output has no stated range"),

@@ -53,7 +53,9 @@ pub fn interruptible(command: &mut std::process::Command) {
     // SAFETY: setting a signal's disposition is a system call alone, which may be made between fork and exec.
     unsafe {
         command.pre_exec(|| {
-            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            for signal in [libc::SIGINT, libc::SIGHUP, libc::SIGTERM] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
             Ok(())
         })
     };
