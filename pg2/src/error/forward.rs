@@ -317,7 +317,7 @@ fn bits(model: &Model, k: usize, u: &Use, args: &[State]) -> State {
         return known;
     }
     if value.format.width() == 1 {
-        return State { absolute: 1.0, own: 1.0, ..State::exact(Interval::new(0.0, 1.0), 1.0) };
+        return State { absolute: 1.0, own: 1.0, flags: known.flags, ..State::exact(Interval::new(0.0, 1.0), 1.0) };
     }
     let absolute = if value.format.is_integral() { span.hi - span.lo } else { f64::INFINITY };
     State { absolute, own: absolute, cause: Some((k, Cause::Bits)), ..known }
@@ -338,9 +338,10 @@ fn truth(u: &Use, args: &[State]) -> Option<Interval> {
     }
 }
 
+/// The flags that a use which is nothing but its bits can raise: all that the operator states, but where a divisor is never 0.
 fn domain_of_bits(u: &Use, args: &[State]) -> Flags {
     let divides = u.op == int::DIV || u.op == int::REM;
-    Flags::INVALID.when(divides && args[1].computed().contains(0.0) && u.flags.contains(Flags::INVALID))
+    if divides && !args[1].computed().contains(0.0) { Flags::NONE } else { u.flags }
 }
 
 /// The outcome of a comparison: known, or 0 or 1, and of inexact arguments not always the same.

@@ -116,6 +116,12 @@ fn pairs(graph: &Graph, reduce: Reduce, k: usize, bound: &Bound) -> Option<u64> 
     if reduce != Reduce::Sum {
         return None;
     }
+    // A sum of several terms may leave the format for one pair already.
+    if let NodeKind::Op { op, inst, .. } = &graph.nodes[k].kind
+        && op.flags(inst).contains(Flags::WRAP)
+    {
+        return Some(0);
+    }
     let all = span(format);
     let one = |side: f64, limit: f64| {
         let most = (side + bound.absolute).max(0.0);

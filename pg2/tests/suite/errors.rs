@@ -207,3 +207,31 @@ fn gappa_proves_the_bounds_again() {
         assert!(ended.status.success(), "{name}: {said}\n{script}");
     }
 }
+
+/// Flags that come from bits alone are not proved away: an index outside of a table or of an output, a divisor of 0, a pattern that is no float.
+#[test]
+fn flags_of_bits_are_not_excluded() {
+    for (text, can) in [
+        ("uint8 k jpin; int32 t[4] param; int32 s fout; s += t[k];", true),
+        ("uint2 k jpin; int32 t[4] param; int32 s fout; s += t[k];", false),
+        ("uint8 k jpin; uint1 t[4] param; uint32 s fout; s += (uint32)t[k];", true),
+        ("int8 k jpin; int32 s[4] fout; s[k] += 1;", true),
+        ("uint2 k jpin; int32 s[4] fout; s[k] += 1;", false),
+        ("int8 k jpin; int32 s fout; s += (int32)(7 / k);", true),
+        ("int8 k jpin in 1..9; int32 s fout; s += (int32)(7 / k);", false),
+        ("uint8 k jpin; fixed32.8 s fout; s += (fixed32.8)pg_from_bits(k, float8.3);", true),
+    ] {
+        let graph = pg2::compile("k", text).unwrap_or_else(|e| panic!("{text}: {e:?}")).graph;
+        let report = analyse(&graph);
+        let invalid = report.flags.iter().find(|f| f.flag == Flags::INVALID).expect("a row");
+        assert_eq!(!invalid.places.is_empty(), can, "{text}");
+        assert!(!can || invalid.witness.is_some(), "{text}: no input found");
+    }
+}
+
+/// The sum of several terms of a pair may leave the format for that pair alone.
+#[test]
+fn sums_of_several_terms_promise_no_number_of_pairs() {
+    let graph = pg2::compile("k", "int8 a jpin; int8 s fout; s += a; s += a;").expect("it compiles").graph;
+    assert_eq!(analyse(&graph).outputs[0].pairs, Some(0));
+}
