@@ -122,13 +122,16 @@ fn pairs(graph: &Graph, reduce: Reduce, k: usize, bound: &Bound) -> Option<u64> 
     {
         return Some(0);
     }
-    let all = span(format);
-    let one = |side: f64, limit: f64| {
-        let most = (side + bound.absolute).max(0.0);
-        if most > 0.0 { (limit / most).floor() } else { f64::INFINITY }
+    // In units of the last place, which are exact. Computed values do not leave their format.
+    let place = 2f64.powi(-(format.frac()? as i32));
+    let one = |side: f64, limit: i128| {
+        let most = (side + bound.absolute) / place;
+        let most = if most.is_nan() { limit } else { (most.ceil() as i128).clamp(0, limit) };
+        if most > 0 { limit / most } else { i128::MAX }
     };
-    let most = one(bound.real.hi, all.hi).min(one(-bound.real.lo, -all.lo));
-    Some(if most >= u64::MAX as f64 { u64::MAX } else { most as u64 })
+    let [least, greatest] = [format.min_bits(), format.max_bits()].map(|bits| format.to_int(bits));
+    let most = one(bound.real.hi, greatest).min(one(-bound.real.lo, -least));
+    Some(u64::try_from(most).unwrap_or(u64::MAX))
 }
 
 /// The place and the reason for which there is no bound, and the ranges that would help.

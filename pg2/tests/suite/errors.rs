@@ -234,4 +234,9 @@ fn flags_of_bits_are_not_excluded() {
 fn sums_of_several_terms_promise_no_number_of_pairs() {
     let graph = pg2::compile("k", "int8 a jpin; int8 s fout; s += a; s += a;").expect("it compiles").graph;
     assert_eq!(analyse(&graph).outputs[0].pairs, Some(0));
+    let pairs = |text: &str| analyse(&pg2::compile("k", text).expect("it compiles").graph).outputs[0].pairs;
+    assert_eq!(pairs("int8 a jpin in -4..3; int8 s fout; s += a;"), Some(32));
+    assert_eq!(pairs("int8 a jpin; int8 s fout; s += a;"), Some(1));
+    assert_eq!(pairs("uint1 a jpin; uint8 s fout; s += a;"), Some(255));
+    assert_eq!(pairs("float18.9 a jpin; uint32 s fout; s += a < 0.1 ? 1 : 0;"), Some(u32::MAX as u64 / 2));
 }

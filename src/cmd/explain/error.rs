@@ -180,7 +180,8 @@ fn text(graph: &Graph, report: &Report, sources: &Sources) -> String {
 
 fn flag_text(out: &mut String, graph: &Graph, f: &FlagProof, sources: &Sources) {
     let name = f.flag.names()[0];
-    let lines: Vec<String> = f.places.iter().map(|s| line(sources, *s).to_string()).collect();
+    let mut lines: Vec<String> = f.places.iter().map(|s| line(sources, *s).to_string()).collect();
+    lines.dedup();
     let _ = match &f.witness {
         None if f.places.is_empty() => writeln!(out, "{name}: never"),
         None => writeln!(out, "{name}: not excluded at line {}; no input found that raises it", lines.join(", ")),
