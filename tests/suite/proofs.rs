@@ -133,6 +133,7 @@ const BROKEN_REPLY: &[(&str, &str)] =
     &[("(reply & quiet & ~waiting)", "(reply & ~waiting)"), ("else if (takes) at <=", "else at <=")];
 
 #[test]
+#[ignore = "a proof in depth"]
 fn the_sequencer_streams_each_segment_of_each_group_once() {
     prove_and_break("--pipelines 2 --jmem 256", "p2p_paper_sequence", &BROKEN_SEQUENCER[..1]);
 }
@@ -188,6 +189,7 @@ const KERNEL: &str = "int32 s fout;\nfloat18.9 f fout;\nint32 xi ipin;\nint32 xj
 uint5 n param;\nd = xj - xi;\nx = (float18.9)d;\ny = x - m;\nf max= d < xi ? y << 3 : pg_abs(m);\ns += (int32)m + (xj >> n);\n";
 
 #[test]
+#[ignore = "a proof in depth"]
 fn netlists_of_operators_equal_their_text() {
     prove_netlists(&["_sub_", "_shrv_"]);
 }

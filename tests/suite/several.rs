@@ -166,6 +166,7 @@ fn share_a_simulated_board(on_line: &str, on_network: &str) {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn two_folded_kernels_share_a_simulated_board() {
     share_a_simulated_board("", "--fault drop:0.02 --fault swap:0.02 --fault flip:0.02");
 }

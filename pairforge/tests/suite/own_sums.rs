@@ -193,6 +193,7 @@ fn pairs_at_distance_0_act_or_do_not_as_it_is_asked_for() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn pairs_at_distance_0_in_a_periodic_box_act_or_do_not_as_it_is_asked_for() {
     let p = crowded(60);
     // In a kernel's box of two periods.

@@ -307,6 +307,7 @@ fn sums_that_do_not_converge_are_refused() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn the_check_measures_what_plain_sums_measure() {
     let p = generate(80, Distribution::Normal, Charge::Mass, 2);
     let (graph, law, most) = kernels().into_iter().next().expect("there are three");

@@ -80,22 +80,23 @@ fn flags_that_count_now_and_then_lint() {
 const OTHER_CLOCKS: [(&str, f64); 3] = [("generic", 60.0), ("max10", 150.0), ("ecp5", 300.0)];
 
 #[test]
-fn every_shipped_kernel_lints() {
+fn a_third_of_the_shipped_kernels_lint() {
     // The paper's kernel at all clocks, and others of P2P at one more each.
-    lint_all(|k, name| if name == "p2p_paper" { &OTHER_CLOCKS } else { &OTHER_CLOCKS[k % 3..][..1] });
+    lint_all(3, |k, name| if name == "p2p_paper" { &OTHER_CLOCKS } else { &OTHER_CLOCKS[k % 3..][..1] });
 }
 
 #[test]
 #[ignore = "a proof in depth"]
 fn every_shipped_kernel_lints_at_every_clock() {
-    lint_all(|_, _| &OTHER_CLOCKS);
+    lint_all(1, |_, _| &OTHER_CLOCKS);
 }
 
-/// Lints all kernels, those of P2P at other clocks too.
-fn lint_all(others: impl Fn(usize, &str) -> &'static [(&'static str, f64)]) {
+/// Lints the paper's kernel and one in so many others, those of P2P at other clocks too.
+fn lint_all(one_in: usize, others: impl Fn(usize, &str) -> &'static [(&'static str, f64)]) {
     let m2l = (1..=3).map(|p| (format!("m2l_{p}"), pg2::gen_m2l(p).unwrap()));
     let shipped = pg2::kernels::KERNELS.iter().map(|k| (k.name.to_string(), k.text.to_string()));
-    for (k, (name, text)) in shipped.chain(m2l).enumerate() {
+    let is_taken = |(k, (name, _)): &(usize, (String, String))| name == "p2p_paper" || k % one_in == 0;
+    for (k, (name, text)) in shipped.chain(m2l).enumerate().filter(is_taken) {
         let more = if name.starts_with("p2p") { others(k, &name) } else { &[] };
         for &(family, mhz) in [("generic", 150.0)].iter().chain(more) {
             let clock = Clock { mhz, target: target(family).unwrap(), ..Clock::default_clock() };

@@ -186,6 +186,7 @@ fn agrees_stored(name: &str, text: &str, (ii, pairs): (u32, Pairs), config: impl
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn values_that_wait_in_memories_are_those_of_registers() {
     m2l_agrees_stored(Pairs::Few);
 }
