@@ -70,6 +70,7 @@ fn prove(place: &Place, text: &str, top: &str, reach: u32) -> Option<Result<(), 
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn queues_lose_and_change_nothing() {
     prove_queues(1, &BROKEN_QUEUES[..1]);
 }

@@ -87,6 +87,7 @@ fn falling(graph: &Graph, options: impl Fn(usize) -> FmmOptions) -> Vec<f64> {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn errors_of_many_kernels_fall_with_the_order() {
     for (name, lines, least) in [
         ("screened", "s = 40 * (r2 * inr); e = q * inr * pg_exp(-s); p = e; g = e * (1 + s) * (inr * inr);", 0.35),

@@ -155,6 +155,7 @@ fn all_orders_and_axes_have_lattice_sums() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn the_reference_is_a_plain_sum() {
     let p = generate(100, Distribution::Uniform, Charge::Random, 3);
     let (few, targets) = (first(&p, 8), (0..8).collect::<Vec<usize>>());
@@ -241,6 +242,7 @@ fn units_targets_apart_pairs_across_faces_and_backends_are_right() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn kernels_without_symmetry_or_gradient_have_sums() {
     let p = generate(60, Distribution::Uniform, Charge::Random, 8);
     let graph = potential("lopsided", "q * pg_exp(dx[0] - 9 * (r2 * inr)) + 0.1 * q * pg_exp(-(20 * r2)) * dx[1]");
