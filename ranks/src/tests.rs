@@ -35,7 +35,7 @@ struct Problem {
 #[derive(Clone)]
 enum Runner {
     None,
-    Kernels { backend: &'static str, p2p: Box<Graph>, m2l: Option<Graph> },
+    Kernels { backend: &'static str, p2p: Box<Graph>, m2l: Option<Box<Graph>> },
     GpuDevice,
 }
 
@@ -55,7 +55,7 @@ impl Runner {
             Runner::Kernels { backend, p2p, m2l } => {
                 let entry = [cpu::ENTRY, emulator::ENTRY].into_iter().find(|entry| entry.name == *backend).unwrap();
                 let mut backend = (entry.open)(&BackendOptions { threads: 1, ..BackendOptions::default() });
-                work(&mut [&mut Pipelines::new(&mut *backend, p2p, m2l.as_ref())])
+                work(&mut [&mut Pipelines::new(&mut *backend, p2p, m2l.as_deref())])
             }
         }
     }

@@ -116,7 +116,7 @@ fn errors_are_bounded() {
     p.write("e.pg2", text);
     let shown = ["d ", "1.000e0", "4.000e0", "overflow: line 5; raised by", "saturation: line 5", "invalid: line 5"];
     check_in(&p, "explain e.pg2 --error", 0, &shown, &[]);
-    p.write("f.pg2", &text.replace("jpin;", "jpin in 1..2;"));
+    p.write("f.pg2", text.replace("jpin;", "jpin in 1..2;"));
     check_in(&p, "explain f.pg2 --error --json e.json --gappa e.g", 0, &["invalid: never", "overflow: never"], &[]);
     assert!(p.text("e.g").contains("->"), "{}", p.text("e.g"));
     let bound = &p.json("e.json")["outputs"][0];
@@ -135,7 +135,7 @@ fn cores_of_fpbench_are_imported() {
     assert!(text.contains("float32.23 x ipin in (-2)..2;"), "{text}");
     p.write("one.pg2", &text);
     check_in(&p, "explain one.pg2 --error", 0, &["result"], &[]);
-    p.write("two.fpcore", &format!("{core}{core}").replacen("sine", "other", 1));
+    p.write("two.fpcore", format!("{core}{core}").replacen("sine", "other", 1));
     check_in(&p, "import fpcore two.fpcore", 2, &[], &["--core"]);
     check_in(&p, "import fpcore two.fpcore -o cores --format float18.9", 0, &[], &[]);
     assert!(p.text("cores/sine_order_3.pg2").contains("float18.9 x"));

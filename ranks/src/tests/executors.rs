@@ -68,7 +68,7 @@ pub fn shipped(name: &str) -> Graph {
 
 pub fn kernels(backend: &'static str, p2p: Graph, m2l_order: Option<u32>) -> Runner {
     let m2l = m2l_order.map(|order| compile("m2l", &pg2::gen_m2l(order).unwrap()));
-    Runner::Kernels { backend, p2p: Box::new(p2p), m2l }
+    Runner::Kernels { backend, p2p: Box::new(p2p), m2l: m2l.map(Box::new) }
 }
 
 /// Particles of which some are close to others, some on one point of the grid, some in one place, and many in a crowd.
