@@ -1,4 +1,4 @@
-//! Names of formats: `type name = format;`, and parameters of functions that are formats (RULES L13, L14).
+//! Names of formats: `type name = format;`, and parameters of functions that are formats (RULES L13, L18).
 
 use super::Checker;
 use crate::diag::codes;
