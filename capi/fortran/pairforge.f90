@@ -229,22 +229,24 @@ contains
     points%z = c_loc(x(3, 1))
   end function pairforge_points_of
 
-  ! What sources carry, from charges(n), dipole moments(3, n), or both, which must stay as long as they are used.
+  ! Loads of sources, from charges(n), dipole moments(3, n), or both, which must stay as long as they are used.
   function pairforge_sources_of(charges, dipoles) result(sources)
     real(c_double), intent(in), target, contiguous, optional :: charges(:)
     real(c_double), intent(in), target, contiguous, optional :: dipoles(:, :)
     type(pairforge_sources) :: sources
+    type(pairforge_points) :: moments
     if (present(charges)) then
        sources%count = size(charges, kind=c_size_t)
        if (sources%count > 0) sources%charges = c_loc(charges(1))
     end if
     if (.not. present(dipoles)) return
-    sources%count = size(dipoles, 2, c_size_t)
-    sources%dipole_stride = size(dipoles, 1)
-    if (sources%count == 0) return
-    sources%px = c_loc(dipoles(1, 1))
-    sources%py = c_loc(dipoles(2, 1))
-    sources%pz = c_loc(dipoles(3, 1))
+    ! Vectors lie as points do.
+    moments = pairforge_points_of(dipoles)
+    sources%count = moments%count
+    sources%dipole_stride = moments%stride
+    sources%px = moments%x
+    sources%py = moments%y
+    sources%pz = moments%z
   end function pairforge_sources_of
 
   ! Room for results in arrays potential(n) and gradient(3, n).

@@ -235,11 +235,9 @@ pub unsafe extern "C" fn pairforge_direct(
     call(|| {
         // SAFETY: as for this function.
         unsafe {
-            let (points, field) = (points(sources, targets)?, handle("field", field)?);
-            let (sources, targets) = counts(&points);
-            field.check(targets)?;
-            let charges = Some(numbers("charges", charges, sources, stride)?);
-            sum_directly(&points, &Set { charges, dipoles: None }, eps, field)
+            sum_directly(sources, targets, eps, field, |count| {
+                Ok(Set { charges: Some(numbers("charges", charges, count, stride)?), dipoles: None })
+            })
         }
     })
 }
@@ -258,24 +256,32 @@ pub unsafe extern "C" fn pairforge_direct_set(
 ) -> pairforge_status {
     call(|| {
         // SAFETY: as for this function.
-        unsafe {
-            let (points, field) = (points(sources, targets)?, handle("field", field)?);
-            let (sources, targets) = counts(&points);
-            field.check(targets)?;
-            sum_directly(&points, &handle("set", set)?.set(sources)?, eps, field)
-        }
+        unsafe { sum_directly(sources, targets, eps, field, |count| handle("set", set)?.set(count)) }
     })
 }
 
+/// Sums for the set of so many sources that `set` gives.
+///
 /// # Safety
-/// There must be room for the results.
-unsafe fn sum_directly(points: &Points, set: &Set, eps: f64, field: &pairforge_field) -> Result<(), Failure> {
+/// The points must be there, and room for the results.
+unsafe fn sum_directly<'a>(
+    sources: *const pairforge_points,
+    targets: *const pairforge_points,
+    eps: f64,
+    field: *const pairforge_field,
+    set: impl FnOnce(usize) -> Result<Set<'a>, Failure>,
+) -> Result<(), Failure> {
+    // SAFETY: as for this function.
+    let (points, field) = unsafe { (points(sources, targets)?, handle("field", field)?) };
+    let (sources, targets) = counts(&points);
+    field.check(targets)?;
+    let set = set(sources)?;
     if !eps.is_finite() || eps < 0.0 || !set.is_finite() {
         return input("a charge, a moment or the softening length is not finite, or the latter negative");
     }
     let hessian = field.hessian.iter().any(|column| !column.is_null());
     let direct = Direct { geometry: points.geometry(), sources: set.sources(), eps, hessian };
-    let all: Vec<usize> = (0..counts(points).1).collect();
+    let all: Vec<usize> = (0..targets).collect();
     let found = direct.at(&all);
     let column = |a: usize| -> Vec<f64> { found.iter().map(|sums| sums[a]).collect() };
     // SAFETY: as for this function.

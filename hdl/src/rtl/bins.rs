@@ -1,4 +1,4 @@
-//! What a pipeline says of outputs that are sums in memory.
+//! Statements of a pipeline about outputs that are sums in memory.
 
 use super::loaded::address_bits;
 use crate::Format;

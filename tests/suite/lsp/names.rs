@@ -1,4 +1,4 @@
-//! What the server tells of names, calls and the shape of a text.
+//! Answers of the server about names, calls and the shape of a text.
 
 use super::{Client, URI, actions, applied, lines};
 use crate::common::Place;
