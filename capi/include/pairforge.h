@@ -48,19 +48,6 @@ typedef struct pairforge_points {
     ptrdiff_t stride;
 } pairforge_points;
 
-// Loads of the sources: charges at `charges[k * charge_stride]`, dipole moments (charge times length) at `px[k * dipole_stride]` and so
-// on, or both. Null pointers for what they do not carry.
-typedef struct pairforge_sources {
-    const double *charges;
-    const double *px;
-    const double *py;
-    const double *pz;
-    // The number of sources.
-    size_t count;
-    ptrdiff_t charge_stride;
-    ptrdiff_t dipole_stride;
-} pairforge_sources;
-
 // Results at the targets, each at `[k * stride]`; null pointers for what is not wanted. Potentials are sums of q / |x_j - x_i| over all
 // other sources, and gradients are those with respect to x_i.
 typedef struct pairforge_field {
@@ -76,6 +63,19 @@ typedef struct pairforge_field {
     ptrdiff_t gradient_stride;
     ptrdiff_t hessian_stride;
 } pairforge_field;
+
+// Loads of the sources: charges at `charges[k * charge_stride]`, dipole moments (charge times length) at `px[k * dipole_stride]` and so
+// on, or both. Null pointers for what they do not carry.
+typedef struct pairforge_sources {
+    const double *charges;
+    const double *px;
+    const double *py;
+    const double *pz;
+    // The number of sources.
+    size_t count;
+    ptrdiff_t charge_stride;
+    ptrdiff_t dipole_stride;
+} pairforge_sources;
 
 // A column of numbers for a pin: `mj` for a scalar, `xi[0]` for the first element of a vector.
 typedef struct pairforge_column {
