@@ -166,7 +166,12 @@ fn text(graph: &Graph, report: &Report, sources: &Sources) -> String {
     }
     out.push('\n');
     for o in report.outputs.iter().filter(|o| o.reduce == hdl::Reduce::Sum && o.value.is_proved) {
-        let pairs = o.pairs.map_or(String::new(), |n| format!("; up to {n} pairs never wrap"));
+        let pairs = match o.pairs {
+            None => String::new(),
+            Some(0) => "; that of one pair may wrap".into(),
+            Some(1) => "; that of one pair never wraps".into(),
+            Some(n) => format!("; up to {n} pairs never wrap"),
+        };
         let _ = writeln!(
             out,
             "{}: a sum of N pairs is off by N times {:.3e} at most{pairs}",
