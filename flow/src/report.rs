@@ -2,7 +2,7 @@
 
 use crate::names::{self, Kernel, Place};
 use crate::summary::Summary;
-use crate::timing::Kind;
+use crate::timing::DelayType;
 use crate::{Area, SynthesisOutcome, Timing};
 use hdl::rtl::netlist::{Item, Netlist};
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ pub struct Page<'a> {
 }
 
 /// A part of a lane and what it takes on its own.
-struct Part {
+struct AreaItem {
     what: String,
     area: Area,
 }
@@ -161,14 +161,14 @@ fn add(sum: &mut Area, other: &Area) {
 }
 
 /// Operators in their order, then delays, flags, and the lane itself.
-fn parts(p: &Page) -> Vec<Part> {
+fn parts(p: &Page) -> Vec<AreaItem> {
     let none = Area::default();
     let rows = p.kernels.first().map_or(&[][..], |kernel| &kernel.rows);
     let own = |module: &str| p.outcome.modules.get(module).unwrap_or(&none);
     let mut parts = Vec::new();
-    let mut delays = Part { what: "delay lines".into(), area: Area::default() };
-    let mut wires = Part { what: "flags and wires between".into(), area: Area::default() };
-    let mut rest = Part { what: "i registers, accumulators".into(), area: Area::default() };
+    let mut delays = AreaItem { what: "delay lines".into(), area: Area::default() };
+    let mut wires = AreaItem { what: "flags and wires between".into(), area: Area::default() };
+    let mut rest = AreaItem { what: "i registers, accumulators".into(), area: Area::default() };
     let mut open = vec![(p.lane, 0)];
     while let Some((module, depth)) = open.pop() {
         let part = if depth == 0 { &mut rest } else { &mut wires };
@@ -176,14 +176,14 @@ fn parts(p: &Page) -> Vec<Part> {
         for item in p.netlist.module(module).map(|m| &m.items[..]).unwrap_or(&[]) {
             let Item::Instance { module, name, .. } = item else { continue };
             match names::operator(name, rows) {
-                Some(row) => parts.push((row.start, Part { what: names::describe(row), area: whole(p, module) })),
+                Some(row) => parts.push((row.start, AreaItem { what: names::describe(row), area: whole(p, module) })),
                 None if name.starts_with("wait_") => add(&mut delays.area, &whole(p, module)),
                 None => open.push((module, depth + 1)),
             }
         }
     }
     parts.sort_by_key(|x| x.0);
-    let mut parts: Vec<Part> = parts.into_iter().map(|x| x.1).collect();
+    let mut parts: Vec<AreaItem> = parts.into_iter().map(|x| x.1).collect();
     parts.extend([delays, wires, rest].into_iter().filter(|part| part.area != none));
     parts
 }
@@ -224,10 +224,10 @@ fn slowest_path(text: &mut String, timing: &Timing, kernels: &[Kernel]) {
         }
         let last = stretches.last_mut().expect("one was pushed if there was none");
         match hop.kind {
-            Kind::Routing => last.routing += hop.ns,
+            DelayType::Routing => last.routing += hop.ns,
             _ => last.logic += hop.ns,
         }
-        last.cells += (hop.kind == Kind::Logic) as usize;
+        last.cells += (hop.kind == DelayType::Logic) as usize;
     }
     let sum = |f: fn(&Stretch) -> f64| stretches.iter().map(f).sum::<f64>();
     let (logic, routing) = (sum(|s| s.logic), sum(|s| s.routing));

@@ -51,14 +51,14 @@ impl Timing {
 /// One piece of a path.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Hop {
-    pub kind: Kind,
+    pub kind: DelayType,
     pub ns: f64,
     /// The cell that it leads to, in hierarchical names.
     pub cell: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum DelayType {
     ClockToOutput,
     Logic,
     Routing,
@@ -117,10 +117,10 @@ pub(crate) fn read(path: &Path) -> Result<Timing, FlowError> {
     let own = |end: &str| end.split_once(' ').is_some_and(|(_, name)| name == clock);
     let path = report.critical_paths.iter().find(|p| own(&p.from) && own(&p.to));
     let kind = |name: &str| match name {
-        "clk-to-q" => Kind::ClockToOutput,
-        "routing" => Kind::Routing,
-        "setup" => Kind::Setup,
-        _ => Kind::Logic,
+        "clk-to-q" => DelayType::ClockToOutput,
+        "routing" => DelayType::Routing,
+        "setup" => DelayType::Setup,
+        _ => DelayType::Logic,
     };
     let hop = |p: &Piece| Hop { kind: kind(&p.kind), ns: p.delay, cell: p.to.cell.clone() };
     Ok(Timing {

@@ -46,7 +46,7 @@ impl Sig {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Kind {
+enum NodeKind {
     Input {
         /// Whether it is static while pairs are in flight.
         still: bool,
@@ -75,24 +75,24 @@ enum Kind {
     },
 }
 
-impl Kind {
+impl NodeKind {
     /// Whether a register of its own stands right behind it: its result is there a stage later.
     fn held(&self) -> bool {
-        matches!(self, Kind::Mul { .. } | Kind::Expr { held: true, .. })
+        matches!(self, NodeKind::Mul { .. } | NodeKind::Expr { held: true, .. })
     }
 
     /// Whether it is read through a register of a memory: the word leaves a stage later.
     fn is_memory(&self) -> bool {
-        matches!(self, Kind::Rom { .. } | Kind::Ram { .. })
+        matches!(self, NodeKind::Rom { .. } | NodeKind::Ram { .. })
     }
 
     fn args(&self) -> Vec<Sig> {
         match self {
-            Kind::Input { .. } => Vec::new(),
-            Kind::Expr { expr, .. } => leaves(expr),
-            Kind::Rom { addr, .. } => vec![*addr],
-            Kind::Ram { addr, write, .. } => vec![*addr, *write],
-            Kind::Mul { a, b, .. } => vec![*a, *b],
+            NodeKind::Input { .. } => Vec::new(),
+            NodeKind::Expr { expr, .. } => leaves(expr),
+            NodeKind::Rom { addr, .. } => vec![*addr],
+            NodeKind::Ram { addr, write, .. } => vec![*addr, *write],
+            NodeKind::Mul { a, b, .. } => vec![*a, *b],
         }
     }
 }
@@ -113,7 +113,7 @@ struct Signal {
     /// The name that the operator asked for; the text makes it unique.
     name: String,
     width: u32,
-    kind: Kind,
+    kind: NodeKind,
     owner: u32,
     note: String,
 }
@@ -138,7 +138,7 @@ impl Stated {
 pub struct Circuit {
     signals: Vec<Signal>,
     /// The signal of each kind and width that is made of others: a piece that is asked for again is that one.
-    known: FastMap<(Kind, u32), Sig>,
+    known: FastMap<(NodeKind, u32), Sig>,
     outputs: Vec<(String, Sig)>,
     clock: Clock,
     /// Who owns new signals, and what their names begin with.
@@ -189,9 +189,9 @@ impl Circuit {
         self.signals[s.index()].width
     }
 
-    fn push(&mut self, name: &str, width: u32, kind: Kind) -> Sig {
+    fn push(&mut self, name: &str, width: u32, kind: NodeKind) -> Sig {
         assert!(width > 0, "signal {name} has no bits");
-        let key = (!matches!(kind, Kind::Input { .. })).then(|| (kind.clone(), width));
+        let key = (!matches!(kind, NodeKind::Input { .. })).then(|| (kind.clone(), width));
         if let Some(known) = key.as_ref().and_then(|k| self.known.get(k)) {
             return *known;
         }
@@ -204,12 +204,12 @@ impl Circuit {
 
     /// An input port.
     pub fn input(&mut self, name: &str, width: u32) -> Sig {
-        self.push(name, width, Kind::Input { still: false })
+        self.push(name, width, NodeKind::Input { still: false })
     }
 
     /// An input port that is static while values are in flight: it needs no registers to wait.
     pub fn still_input(&mut self, name: &str, width: u32) -> Sig {
-        self.push(name, width, Kind::Input { still: true })
+        self.push(name, width, NodeKind::Input { still: true })
     }
 
     /// How many signals there are.
@@ -256,13 +256,13 @@ impl Circuit {
     /// Combinational logic; what it costs follows from the expression.
     pub fn logic(&mut self, name: &str, expr: X) -> Sig {
         let cost = cost(&expr);
-        self.push(name, expr.width(), Kind::Expr { expr, cost, held: false })
+        self.push(name, expr.width(), NodeKind::Expr { expr, cost, held: false })
     }
 
     /// Combinational logic that takes the time of `cost`, and why that is not what follows from the expression.
     pub fn logic_at(&mut self, name: &str, expr: X, cost: Cost, why: &'static str) -> Sig {
         self.stated.push(Stated { cost, expr: expr.clone(), why });
-        self.push(name, expr.width(), Kind::Expr { expr, cost, held: false })
+        self.push(name, expr.width(), NodeKind::Expr { expr, cost, held: false })
     }
 
     /// The costs that were stated, and do not follow from expressions.
@@ -274,19 +274,19 @@ impl Circuit {
     /// stage later.
     pub fn held(&mut self, name: &str, expr: X) -> Sig {
         let cost = cost(&expr);
-        self.push(name, expr.width(), Kind::Expr { expr, cost, held: true })
+        self.push(name, expr.width(), NodeKind::Expr { expr, cost, held: true })
     }
 
     /// A table read through a registered block memory; `data` has 2^width(addr) words, missing ones are 0.
     pub fn rom(&mut self, name: &str, width: u32, addr: Sig, data: Vec<u64>) -> Sig {
-        let word = self.push(name, width, Kind::Rom { data, addr });
+        let word = self.push(name, width, NodeKind::Rom { data, addr });
         self.way(word, Cost::OutOfMemory)
     }
 
     /// A memory of `depth` words of `width` bits, read through a register. The input `port` writes it: see
     /// [`crate::rtl::loaded`]. Memories that one port writes hold the same.
     pub fn ram(&mut self, name: &str, port: &str, (width, depth): (u32, u32), addr: Sig) -> Sig {
-        let known = self.signals.iter().position(|s| matches!(s.kind, Kind::Input { .. }) && s.name == port);
+        let known = self.signals.iter().position(|s| matches!(s.kind, NodeKind::Input { .. }) && s.name == port);
         let write = match known {
             Some(k) => Sig(k as u32),
             None => {
@@ -296,7 +296,7 @@ impl Circuit {
                 write
             }
         };
-        let word = self.push(name, width, Kind::Ram { depth, addr, write });
+        let word = self.push(name, width, NodeKind::Ram { depth, addr, write });
         self.way(word, Cost::OutOfMemory)
     }
 
@@ -304,12 +304,12 @@ impl Circuit {
     /// the block's own.
     fn way(&mut self, s: Sig, cost: Cost) -> Sig {
         let signal = &self.signals[s.index()];
-        let constant = matches!(signal.kind, Kind::Expr { .. }) && signal.kind.args().is_empty();
+        let constant = matches!(signal.kind, NodeKind::Expr { .. }) && signal.kind.args().is_empty();
         if constant || cost.delay(self.clock.target) == 0.0 {
             return s;
         }
         let name = signal.name.clone();
-        let way = self.push("", self.width(s), Kind::Expr { expr: self.x(s), cost, held: false });
+        let way = self.push("", self.width(s), NodeKind::Expr { expr: self.x(s), cost, held: false });
         self.signals[way.index()].name = name;
         way
     }
@@ -319,7 +319,7 @@ impl Circuit {
         let width = self.width(a) + self.width(b);
         let into_a = self.way(a, Cost::IntoProduct);
         let into_b = if a == b { into_a } else { self.way(b, Cost::IntoProduct) };
-        self.push(name, width, Kind::Mul { a: into_a, b: into_b, signed })
+        self.push(name, width, NodeKind::Mul { a: into_a, b: into_b, signed })
     }
 
     /// The full product of two signals, width(a) + width(b) bits, both unsigned or both signed. Operands wider than a
@@ -342,7 +342,7 @@ impl Circuit {
         for (k, signal) in self.signals.iter().enumerate().rev() {
             if needed[k] {
                 signal.kind.args().iter().for_each(|a| needed[a.index()] = true);
-                count += matches!(signal.kind, Kind::Mul { .. }) as u32;
+                count += matches!(signal.kind, NodeKind::Mul { .. }) as u32;
             }
         }
         count
@@ -421,7 +421,8 @@ pub fn pipeline_places(name: &str, circuit: &Circuit) -> Option<(Pipelined, Vec<
         ready: placed.ready[k].stage,
         bits: placed.bits[k] - stored[k],
         still: placed.ready[k].fixed,
-        works: placed.live[k] && !matches!(signal.kind, Kind::Input { .. } | Kind::Expr { cost: Cost::Wire, .. }),
+        works: placed.live[k]
+            && !matches!(signal.kind, NodeKind::Input { .. } | NodeKind::Expr { cost: Cost::Wire, .. }),
     };
     let places = circuit.signals.iter().enumerate().map(place).collect();
     Some((made, places))

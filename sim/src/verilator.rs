@@ -12,7 +12,7 @@ mod tools;
 
 use crate::SimError;
 use crate::cache::Cache;
-use binary::Kind;
+use binary::BinaryType;
 pub use foreign::foreign_word;
 pub use library::library;
 pub(crate) use library::{ClockLoop, load, symbol};
@@ -203,7 +203,7 @@ fn compile_all(tools: &Tools, cache: &Cache, trace: bool, what: &str, jobs: &[Co
     let all = |headers: &BTreeMap<&str, Option<PathBuf>>| {
         let headers = |job: &Compilation| headers.get(job.level).and_then(Option::as_ref);
         tools::finish_all(jobs.iter().map(|job| command(job, headers(job))).collect(), cache, what)?;
-        jobs.iter().try_for_each(|job| tools.check(&job.object, Kind::Object))
+        jobs.iter().try_for_each(|job| tools.check(&job.object, BinaryType::Object))
     };
     match all(&headers) {
         Err(_) if headers.values().any(Option::is_some) => {
@@ -256,7 +256,7 @@ fn runtime(tools: &Tools, cache: &Cache, trace: bool) -> Result<PathBuf, SimErro
             command
         });
         tools::finish_all(jobs.collect(), cache, "runtime")?;
-        names.iter().try_for_each(|name| tools.check(&object(name), Kind::Object))
+        names.iter().try_for_each(|name| tools.check(&object(name), BinaryType::Object))
     })
 }
 

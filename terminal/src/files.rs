@@ -6,7 +6,7 @@ mod ending;
 use crate::declared::{Declared, Identity};
 use crate::failure::Failure;
 use crate::{output, particles, source};
-pub use ending::{CSV, Format, HTML, JSON, KERNEL, Kind, PLAIN, SVG, TABLE, WAVE, table};
+pub use ending::{CSV, FileType, Format, HTML, JSON, KERNEL, PLAIN, SVG, TABLE, WAVE, table};
 use fmm::shown;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ enum Role {
     Data,
     /// Read, and its format recognised by its content.
     Particles,
-    Written(Kind),
+    Written(FileType),
     /// A folder into which files are written.
     Filled,
     /// Read and then replaced, which is what the command is for.
@@ -110,7 +110,7 @@ impl Files {
     }
 
     /// Files that are written.
-    pub fn writes<'a>(self, option: &str, paths: impl IntoIterator<Item = &'a PathBuf>, kind: Kind) -> Files {
+    pub fn writes<'a>(self, option: &str, paths: impl IntoIterator<Item = &'a PathBuf>, kind: FileType) -> Files {
         let paths: Vec<PathBuf> = paths.into_iter().map(|path| kind.without_format(path)).collect();
         self.add(option, &paths, Role::Written(kind))
     }

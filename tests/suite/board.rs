@@ -7,7 +7,7 @@ use hdl::board::{BOARDS, Board, board, top};
 use hdl::circuit::target::Clock;
 use hdl::engine::Config;
 use hdl::rtl::netlist::Netlist;
-use hdl::serial::frame::{Frame, Kind};
+use hdl::serial::frame::{Frame, FrameType};
 use std::process::Command;
 
 const KERNEL: &str = "int32 a[2] ipin; int40 b jpin; uint9 c jpin; int64 s fout; int40 m fout;
@@ -225,7 +225,8 @@ fn tops_lint_without_a_word() {
 #[test]
 fn power_on_leaves_nothing_unknown() {
     let design = netlist(board("ulx3s").expect("it exists"));
-    let frame = Frame { kind: Kind::Start, session: 9, seq: 0, ack: 0, taken: 0, payload: vec![1, 2, 3, 4] }.encode();
+    let frame =
+        Frame { kind: FrameType::Start, session: 9, seq: 0, ack: 0, taken: 0, payload: vec![1, 2, 3, 4] }.encode();
     let bytes: String = frame.iter().map(|b| format!("        send(8'h{b:02x});\n")).collect();
     let bench = format!(
         "module bench;

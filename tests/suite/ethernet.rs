@@ -109,24 +109,24 @@ fn a_pulled_cable_and_a_dead_board_are_told() {
 
 #[test]
 fn a_board_serves_one_host_and_says_so_to_others() {
-    use hdl::ethernet::datagram::{Datagram, Kind};
+    use hdl::ethernet::datagram::{Datagram, DatagramType};
     let place = place();
     let board = UdpBoard::start(&compile("kernel", KERNEL), Setting::default());
     let backend = format!("board:udp:{}", board.address);
     let other = UdpSocket::bind("127.0.0.1:0").unwrap();
     let send = |kind| other.send_to(&Datagram::bare(kind, 5).encode(), &board.address).unwrap();
-    send(Kind::Start);
+    send(DatagramType::Start);
     let busy = std::thread::scope(|scope| {
         let run = scope.spawn(|| run_on(&place, &backend, "out.csv"));
         while !run.is_finished() {
-            send(Kind::Notice);
+            send(DatagramType::Notice);
             std::thread::sleep(Duration::from_millis(50));
         }
         run.join().unwrap().expect(3)
     });
     assert!(busy.err.contains("is in use by a program on 127.0.0.1"), "{}", busy.err);
     assert!(!place.names().contains(&"out.csv".to_string()));
-    send(Kind::End);
+    send(DatagramType::End);
     run_on(&place, &backend, "out.csv").expect(0);
 }
 

@@ -3,9 +3,9 @@
 
 use crate::common::Place;
 use hdl::engine::{Config, Layout};
-use hdl::ethernet::datagram::{Datagram, Kind as NetworkKind};
+use hdl::ethernet::datagram::{Datagram, DatagramType};
 use hdl::serial::Identity;
-use hdl::serial::frame::{Decoder, Frame, Kind, Received};
+use hdl::serial::frame::{Decoder, Frame, FrameType, Received};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -98,13 +98,13 @@ fn identities_that_make_no_sense_are_refused_over_a_network() {
             while !over.load(Ordering::Relaxed) {
                 let Ok((n, from)) = socket.recv_from(&mut buffer) else { continue };
                 let Some(asked) = Datagram::decode(&buffer[..n]) else { continue };
-                if asked.kind != NetworkKind::Start {
+                if asked.kind != DatagramType::Start {
                     continue;
                 }
                 let bytes = [&asked.session.to_le_bytes(), &payload[4..]].concat();
                 let word = |b: &[u8]| u32::from_le_bytes(std::array::from_fn(|k| b.get(k).copied().unwrap_or(0)));
                 let payload = bytes.chunks(4).map(word).collect();
-                let answer = Datagram { payload, ..Datagram::bare(NetworkKind::Start, asked.session) };
+                let answer = Datagram { payload, ..Datagram::bare(DatagramType::Start, asked.session) };
                 let _ = socket.send_to(&answer.encode(), from);
             }
         });
@@ -134,10 +134,10 @@ fn identities_that_make_no_sense_are_refused_over_a_serial_line() {
                 let n = line.read(&mut buffer).unwrap_or(0);
                 for byte in &buffer[..n] {
                     let Some(Received::Whole(asked)) = decoder.take(*byte) else { continue };
-                    if asked.kind == Kind::Start {
+                    if asked.kind == FrameType::Start {
                         let payload = [&asked.payload[..4], &payload[4..]].concat();
                         let answer =
-                            Frame { kind: Kind::Start, session: asked.session, seq: 0, ack: 0, taken: 0, payload };
+                            Frame { kind: FrameType::Start, session: asked.session, seq: 0, ack: 0, taken: 0, payload };
                         let _ = line.write_all(&answer.encode());
                     }
                 }

@@ -2,7 +2,7 @@
 
 use super::launch::CHECK;
 use fmm::data::random::{self, Charge, Distribution};
-use pairforge::fmm::ranks::{Job, Part, Solved, costs_of_first, slice};
+use pairforge::fmm::ranks::{Job, RankSlice, Solved, costs_of_first, slice};
 use pairforge::fmm::route::Route;
 use pairforge::fmm::{Basis, Options, Precision, Problem, Stats};
 use ranks::RankError;
@@ -68,7 +68,7 @@ fn on_threads(work: &Work, options: &Options) -> Result<(), Failure> {
         let own = slice(work.n, comm);
         let geometry = particles.columns().map(|column| &column[own.clone()]).into();
         let own = Problem { geometry, sets: vec![particles.q[own].into()] };
-        job.open(comm, 0)?.solve(comm, &Part { own, n: work.n, whole: None })
+        job.open(comm, 0)?.solve(comm, &RankSlice { own, n: work.n, whole: None })
     });
     let found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(pairforge::Error::from)?;
     let solved = found.into_iter().flatten().next().expect("the first rank has it if none failed");
@@ -82,7 +82,7 @@ fn on_mpi(work: &Work, options: &Options, mpi: &Mpi) -> Result<(), RankError> {
     let job = agree(mpi, job().map_err(RankError::from))?;
     let particles = random::generate_part(work.n, slice(work.n, mpi), distribution(work), Charge::Positive, 1);
     let own = Problem { geometry: particles.columns().into(), sets: vec![particles.q[..].into()] };
-    let solved = job.open(mpi, 0)?.solve(mpi, &Part { own, n: work.n, whole: None })?;
+    let solved = job.open(mpi, 0)?.solve(mpi, &RankSlice { own, n: work.n, whole: None })?;
     let Some(solved) = solved else {
         // The first rank sums with all cores of its machine.
         mpi.rest(0, Tag::Gather)?;

@@ -26,7 +26,7 @@ use harmonics::Harmonics;
 use m2l::M2l;
 use matrices::Translation;
 use orders::Orders;
-use points::{Harmonic, Kind};
+use points::{Harmonic, HarmonicKind};
 use std::sync::OnceLock;
 
 /// The operators of an order.
@@ -98,10 +98,10 @@ impl<T: Vectors> Solid<T> {
     }
 
     /// Potential and gradient of an expansion as sums over harmonics.
-    fn values(&self, kind: Kind, terms: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) {
+    fn values(&self, kind: HarmonicKind, terms: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) {
         let (slopes, harmonics) = match kind {
-            Kind::Regular => (&self.local_slopes, &self.harmonics[0]),
-            Kind::Irregular => (&self.multipole_slopes, &self.harmonics[1]),
+            HarmonicKind::Regular => (&self.local_slopes, &self.harmonics[0]),
+            HarmonicKind::Irregular => (&self.multipole_slopes, &self.harmonics[1]),
         };
         let factors = with_slopes(terms, slopes, terms::count(harmonics.order));
         points::values(self.isa, &Harmonic { harmonics, kind }, points.x, &factors, out, scratch);
@@ -118,7 +118,7 @@ impl<T: Vectors> Expansion<T> for Solid<T> {
     }
 
     fn p2m(&self, points: Points<T>, charges: &[T], m: &mut [T], scratch: &mut Vec<T>) {
-        let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: Kind::Regular };
+        let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: HarmonicKind::Regular };
         points::moments(self.isa, &harmonic, points.x, charges, m, scratch);
     }
 
@@ -140,7 +140,7 @@ impl<T: Vectors> Expansion<T> for Solid<T> {
     }
 
     fn p2l(&self, _: u32, points: Points<T>, charges: &[T], l: &mut [T], scratch: &mut Vec<T>) {
-        let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: Kind::Irregular };
+        let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: HarmonicKind::Irregular };
         points::moments(self.isa, &harmonic, points.x, charges, l, scratch);
     }
 
@@ -153,11 +153,11 @@ impl<T: Vectors> Expansion<T> for Solid<T> {
     }
 
     fn l2p(&self, l: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) {
-        self.values(Kind::Regular, l, points, out, scratch);
+        self.values(HarmonicKind::Regular, l, points, out, scratch);
     }
 
     fn m2p(&self, _: u32, m: &[T], points: Points<T>, out: &mut [Values<T>], scratch: &mut Vec<T>) {
-        self.values(Kind::Irregular, m, points, out, scratch);
+        self.values(HarmonicKind::Irregular, m, points, out, scratch);
     }
 
     fn derivatives(&self) -> Option<&dyn Derivatives<T>> {

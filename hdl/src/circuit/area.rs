@@ -1,6 +1,6 @@
 //! About how many lookup tables a circuit takes: what decides whether a share of an operator is worth its multiplexers.
 
-use super::{Circuit, Kind};
+use super::{Circuit, NodeKind};
 use crate::rtl::expr::{Binary, Expr, Leaf, Node, Test};
 
 /// Gates of two inputs that one table of four inputs holds.
@@ -15,7 +15,7 @@ impl Circuit {
         for (k, signal) in self.signals.iter().enumerate().rev() {
             if needed[k] {
                 signal.kind.args().iter().for_each(|a| needed[a.index()] = true);
-                if let Kind::Expr { expr, .. } = &signal.kind {
+                if let NodeKind::Expr { expr, .. } = &signal.kind {
                     sum += gates(expr);
                 }
             }

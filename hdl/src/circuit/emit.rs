@@ -3,7 +3,7 @@
 use super::memory::{self, Stay};
 use super::place::{Placed, reads};
 use super::split::{Owned, split};
-use super::{Circuit, Kind, PORTS, Pipelined, Sig};
+use super::{Circuit, NodeKind, PORTS, Pipelined, Sig};
 use crate::rtl::delay;
 use crate::rtl::loaded;
 use crate::rtl::names::Names;
@@ -109,20 +109,20 @@ pub(super) fn emit(name: &str, circuit: &Circuit, placed: &Placed) -> (Pipelined
         register_bits: e.module.own_register_bits() + parts.iter().map(Module::own_register_bits).sum::<u64>(),
         rom_bits: kinds()
             .filter_map(|s| match &s.kind {
-                Kind::Rom { addr, .. } => Some((s.width as u64) << circuit.width(*addr)),
+                NodeKind::Rom { addr, .. } => Some((s.width as u64) << circuit.width(*addr)),
                 _ => None,
             })
             .sum(),
         ram_bits: kinds()
             .filter_map(|s| match &s.kind {
-                Kind::Ram { depth, .. } => Some(s.width as u64 * *depth as u64),
+                NodeKind::Ram { depth, .. } => Some(s.width as u64 * *depth as u64),
                 _ => None,
             })
             .sum(),
-        multipliers: kinds().filter(|s| matches!(s.kind, Kind::Mul { .. })).count() as u32,
+        multipliers: kinds().filter(|s| matches!(s.kind, NodeKind::Mul { .. })).count() as u32,
         multiplier_bits: kinds()
             .filter_map(|s| match s.kind {
-                Kind::Mul { a, b, .. } => Some(circuit.width(a) as u64 * circuit.width(b) as u64),
+                NodeKind::Mul { a, b, .. } => Some(circuit.width(a) as u64 * circuit.width(b) as u64),
                 _ => None,
             })
             .sum(),
@@ -140,7 +140,7 @@ impl Emitter<'_> {
         if self.placed.latency > 0 {
             self.module.port(Dir::In, "clk", 1);
         }
-        for s in self.circuit.signals.iter().filter(|s| matches!(s.kind, Kind::Input { .. })) {
+        for s in self.circuit.signals.iter().filter(|s| matches!(s.kind, NodeKind::Input { .. })) {
             self.module.port(Dir::In, &s.name, s.width);
         }
         for (port, s) in &self.circuit.outputs {
@@ -206,8 +206,8 @@ impl Emitter<'_> {
         for (high, low) in runs {
             let wish = if single { name.clone() } else { format!("{name}_{high}_{low}").into() };
             let name = match (&signal.kind, n) {
-                (Kind::Input { .. }, 0) => wish,
-                (Kind::Rom { .. }, 0) => self.names.unique_with(&wish, ROM),
+                (NodeKind::Input { .. }, 0) => wish,
+                (NodeKind::Rom { .. }, 0) => self.names.unique_with(&wish, ROM),
                 _ => self.names.unique(&wish),
             };
             copy.runs.push(Run { name, high, low });
@@ -335,19 +335,19 @@ impl Emitter<'_> {
         let copy = self.copies[k][0].clone();
         let whole = |s: Sig| self.read(s, Some(k), self.circuit.width(s) - 1, 0);
         match &signal.kind {
-            Kind::Input { .. } => {}
-            Kind::Expr { expr, held, .. } => {
+            NodeKind::Input { .. } => {}
+            NodeKind::Expr { expr, held, .. } => {
                 let value = expr.map(&mut |s, high, low| self.read(*s, Some(k), high, low));
                 if *held { self.held(&copy, k, value) } else { self.wire(owner, copy.name, value) }
             }
-            Kind::Rom { data, addr } => {
+            NodeKind::Rom { data, addr } => {
                 let address = whole(*addr);
                 let mut data = data.clone();
                 data.resize(1 << address.width(), 0);
                 let item = Item::Rom { name: copy.name, width: signal.width, addr: address, data };
                 self.items.push(Owned { owner, item });
             }
-            Kind::Ram { depth, addr, write } => {
+            NodeKind::Ram { depth, addr, write } => {
                 let module = loaded::module(signal.width, *depth);
                 let (write, addr) = (whole(*write), whole(*addr));
                 let instance = self.names.unique(&format!("{}_memory", copy.name));
@@ -361,7 +361,7 @@ impl Emitter<'_> {
                     self.loaded.push(module);
                 }
             }
-            Kind::Mul { a, b, signed } => {
+            NodeKind::Mul { a, b, signed } => {
                 let product = whole(*a).product(&whole(*b), *signed);
                 self.held(&copy, k, product);
             }
@@ -395,7 +395,7 @@ impl Emitter<'_> {
             unread.entry(PORTS).or_default().push(net("clk", 1));
         }
         for (signal, copies) in self.circuit.signals.iter().zip(&self.copies) {
-            let owner = if matches!(signal.kind, Kind::Input { .. }) { PORTS } else { signal.owner };
+            let owner = if matches!(signal.kind, NodeKind::Input { .. }) { PORTS } else { signal.owner };
             for copy in copies {
                 let bits: Bits = (0..).zip(&copy.read).map(|(b, read)| !read && copy.run(b, b).is_some()).collect();
                 let rest = runs(&bits).into_iter().map(|(high, low)| copy.value(high, low));

@@ -1,6 +1,6 @@
 //! A circuit's bits, computed in Rust without registers: what the pipeline gives, its latency ignored.
 
-use super::{Circuit, Kind, Sig};
+use super::{Circuit, NodeKind, Sig};
 use crate::rtl::Expr;
 use crate::rtl::eval::{Builder, LANES, Program};
 
@@ -23,7 +23,7 @@ impl Evaluator {
     /// The program of a circuit whose inputs have at most 64 bits each, and its outputs at most 128.
     pub fn new(circuit: &Circuit) -> Evaluator {
         let port = |name: &str, s: Sig| Port { name: name.to_string(), width: circuit.width(s) };
-        let named = |k: &usize| matches!(circuit.signals[*k].kind, Kind::Input { .. });
+        let named = |k: &usize| matches!(circuit.signals[*k].kind, NodeKind::Input { .. });
         let signals: Vec<Sig> = (0..circuit.signals.len()).filter(named).map(|k| Sig(k as u32)).collect();
         let inputs: Vec<Port> = signals.iter().map(|s| port(&circuit.signals[s.index()].name, *s)).collect();
         let outputs: Vec<Port> = circuit.outputs.iter().map(|(name, s)| port(name, *s)).collect();
@@ -33,12 +33,12 @@ impl Evaluator {
         for (k, signal) in circuit.signals.iter().enumerate() {
             let s = Sig(k as u32);
             match &signal.kind {
-                Kind::Input { .. } => {}
-                Kind::Expr { expr, .. } => b.define(s, expr),
-                Kind::Rom { data, addr } => b.look(s, signal.width, &circuit.x(*addr), data),
+                NodeKind::Input { .. } => {}
+                NodeKind::Expr { expr, .. } => b.define(s, expr),
+                NodeKind::Rom { data, addr } => b.look(s, signal.width, &circuit.x(*addr), data),
                 // Nothing has been written to it.
-                Kind::Ram { addr, .. } => b.look(s, signal.width, &circuit.x(*addr), &[]),
-                Kind::Mul { a, b: y, signed } => b.define(s, &circuit.x(*a).product(&circuit.x(*y), *signed)),
+                NodeKind::Ram { addr, .. } => b.look(s, signal.width, &circuit.x(*addr), &[]),
+                NodeKind::Mul { a, b: y, signed } => b.define(s, &circuit.x(*a).product(&circuit.x(*y), *signed)),
             }
         }
         let ends: Vec<Expr<Sig>> = circuit.outputs.iter().map(|(_, s)| circuit.x(*s)).collect();

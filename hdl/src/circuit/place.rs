@@ -1,7 +1,7 @@
 //! Placing the pieces of a circuit in stages.
 
 use super::retime::retime;
-use super::{Circuit, Kind, Sig};
+use super::{Circuit, NodeKind, Sig};
 
 /// When a signal is ready: in stage `stage`, `time` ns after the registers that open it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -91,7 +91,7 @@ fn register_bits(circuit: &Circuit, placed: &Placed, reads: &[Read]) -> Vec<u64>
     reads.iter().for_each(|(s, _, high, low)| read[s.index()][*low as usize..=*high as usize].fill(true));
     for (k, signal) in circuit.signals.iter().enumerate().filter(|(k, _)| placed.live[*k]) {
         bits[k] += match signal.kind {
-            Kind::Rom { .. } | Kind::Ram { .. } => signal.width as u64,
+            NodeKind::Rom { .. } | NodeKind::Ram { .. } => signal.width as u64,
             _ if signal.kind.held() => read[k].iter().filter(|r| **r).count() as u64,
             _ => 0,
         };
@@ -106,7 +106,7 @@ pub(super) fn reads(circuit: &Circuit, live: &[bool]) -> Vec<Read> {
     let mut reads = Vec::new();
     for (k, signal) in circuit.signals.iter().enumerate().filter(|(k, _)| live[*k]) {
         match &signal.kind {
-            Kind::Expr { expr, .. } => expr.reads(&mut |s, _, high, low| reads.push((*s, Some(k), high, low))),
+            NodeKind::Expr { expr, .. } => expr.reads(&mut |s, _, high, low| reads.push((*s, Some(k), high, low))),
             kind => reads.extend(kind.args().iter().map(|a| (*a, Some(k), circuit.width(*a) - 1, 0))),
         }
     }
@@ -140,7 +140,7 @@ fn earliest(circuit: &Circuit, live: &[bool], release: &[u32]) -> Placed {
 
 fn live(circuit: &Circuit) -> Vec<bool> {
     // Ports stay, whether they are read or not.
-    let mut live: Vec<bool> = circuit.signals.iter().map(|s| matches!(s.kind, Kind::Input { .. })).collect();
+    let mut live: Vec<bool> = circuit.signals.iter().map(|s| matches!(s.kind, NodeKind::Input { .. })).collect();
     circuit.outputs.iter().for_each(|(_, s)| live[s.index()] = true);
     for k in (0..live.len()).rev() {
         if live[k] {
@@ -155,7 +155,7 @@ fn place_one(circuit: &Circuit, ready: &[Ready], k: usize, release: u32) -> (Rea
     let (budget, t) = (circuit.clock.budget(), circuit.clock.target);
     let kind = &circuit.signals[k].kind;
     let args: Vec<Ready> = kind.args().iter().map(|s: &Sig| ready[s.index()]).collect();
-    let fixed = args.iter().all(|r| r.fixed) && !matches!(kind, Kind::Input { still: false });
+    let fixed = args.iter().all(|r| r.fixed) && !matches!(kind, NodeKind::Input { still: false });
     let args: Vec<Ready> = args.into_iter().filter(|r| fixed || !r.fixed).collect();
     let release = if fixed { 0 } else { release };
     let stage = args.iter().map(|r| r.stage).max().unwrap_or(0).max(release);
@@ -170,18 +170,18 @@ fn place_one(circuit: &Circuit, ready: &[Ready], k: usize, release: u32) -> (Rea
     };
     let held = |r: Ready| (Ready { stage: r.stage + 1, time: 0.0, ..r }, r.time);
     match kind {
-        Kind::Input { .. } => (Ready { stage: 0, time: 0.0, reads: 0, fixed }, 0.0),
-        Kind::Expr { .. } if args.is_empty() => (Ready { stage: 0, time: 0.0, reads: 0, fixed }, 0.0),
-        Kind::Expr { cost, held: true, .. } => held(after(cost.delay(t))),
-        Kind::Expr { cost, .. } => {
+        NodeKind::Input { .. } => (Ready { stage: 0, time: 0.0, reads: 0, fixed }, 0.0),
+        NodeKind::Expr { .. } if args.is_empty() => (Ready { stage: 0, time: 0.0, reads: 0, fixed }, 0.0),
+        NodeKind::Expr { cost, held: true, .. } => held(after(cost.delay(t))),
+        NodeKind::Expr { cost, .. } => {
             let r = after(cost.delay(t));
             (r, r.time)
         }
         // The address is registered inside the memory; its data leaves t.rom after the edge.
-        Kind::Rom { .. } | Kind::Ram { .. } => {
+        NodeKind::Rom { .. } | NodeKind::Ram { .. } => {
             (Ready { stage: stage + 1, time: t.rom, reads: stage, fixed }, time.max(t.rom))
         }
         // A multiplier block is registered at its output.
-        Kind::Mul { .. } => held(after(t.mul)),
+        NodeKind::Mul { .. } => held(after(t.mul)),
     }
 }

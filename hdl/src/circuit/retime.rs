@@ -6,7 +6,7 @@
 //! of differences (Leiserson & Saxe 1991; Cong & Zhang 2006 for the chains), solved by [`crate::circuit::simplex`].
 
 use super::place::{Placed, Read};
-use super::{Circuit, Kind};
+use super::{Circuit, NodeKind};
 use crate::circuit::simplex::Problem;
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,7 +24,7 @@ pub(super) fn retime(circuit: &Circuit, early: &Placed, reads: &[Read], steps: u
     let mut p = Problem::new();
     let latency = early.latency as i64;
     let moves =
-        |k: usize| early.live[k] && !early.ready[k].fixed && !matches!(circuit.signals[k].kind, Kind::Input { .. });
+        |k: usize| early.live[k] && !early.ready[k].fixed && !matches!(circuit.signals[k].kind, NodeKind::Input { .. });
     let variable: Vec<usize> = (0..circuit.signals.len())
         .map(|k| if moves(k) { p.variable(early.ready[k].reads as i64, Some(latency - lag(circuit, k))) } else { 0 })
         .collect();
@@ -53,7 +53,7 @@ fn order(circuit: &Circuit, early: &Placed, variable: &[usize], p: &mut Problem)
     // Time until a signal is there, from the edge at which what it reads is there; and what a reader needs until its
     // register takes over.
     let own = |k: usize| match &circuit.signals[k].kind {
-        Kind::Expr { cost, held: false, .. } => cost.delay(t),
+        NodeKind::Expr { cost, held: false, .. } => cost.delay(t),
         kind if kind.is_memory() => t.rom,
         _ => 0.0,
     };
@@ -110,10 +110,10 @@ fn reach(circuit: &Circuit, users: &[Vec<usize>], k: usize, start: f64, budget: 
     // Readers stand behind what they read, so the smallest one has all its arguments.
     while let Some((v, arrives)) = time.pop_first() {
         let (delay, ends) = match &circuit.signals[v].kind {
-            Kind::Expr { cost, held, .. } => (cost.delay(t), *held),
-            Kind::Mul { .. } => (t.mul, true),
-            Kind::Rom { .. } | Kind::Ram { .. } => (0.0, true),
-            Kind::Input { .. } => unreachable!("an input reads nothing"),
+            NodeKind::Expr { cost, held, .. } => (cost.delay(t), *held),
+            NodeKind::Mul { .. } => (t.mul, true),
+            NodeKind::Rom { .. } | NodeKind::Ram { .. } => (0.0, true),
+            NodeKind::Input { .. } => unreachable!("an input reads nothing"),
         };
         // As in `place`: a piece that takes no time never needs a stage of its own.
         if arrives + delay > budget && delay > 0.0 {

@@ -316,7 +316,7 @@ fn sticky_flags(lane: &mut Module, beside: &Beside, split: bool, wraps: bool) ->
 }
 
 /// A part of a sum: bits that fit one carry chain.
-struct Part<'a> {
+struct SumPart<'a> {
     /// The affix of its names.
     name: &'a str,
     port: &'a str,
@@ -329,8 +329,8 @@ struct Part<'a> {
 
 /// A register that adds up, and one that keeps the sum of a finished group. The first is cleared while the last pair of the group
 /// before is added, so that nothing stands between it and the adder. Gives the kept sum, and the carry.
-fn part_of_sum(lane: &mut Module, part: &Part) -> (Value, Value) {
-    let Part { name, port, terms, clear, last } = part;
+fn part_of_sum(lane: &mut Module, part: &SumPart) -> (Value, Value) {
+    let SumPart { name, port, terms, clear, last } = part;
     let bits = terms[0].width();
     let running = lane.hold(format!("running_{name}_{port}"), bits);
     let wide = [&running].into_iter().chain(*terms).map(|t| t.zext(bits + 1));
@@ -358,7 +358,7 @@ fn add_up(
     let first = lane.wire(format!("term_{port}"), term(0, low));
     let terms: Vec<Value> = [first].into_iter().chain(carry.map(|c| c.zext(low))).collect();
     let name = if low == width { "total" } else { "low" };
-    let part = Part { name, port, terms: &terms, clear: &beside.begins, last: &beside.last };
+    let part = SumPart { name, port, terms: &terms, clear: &beside.begins, last: &beside.last };
     let (sum, over) = part_of_sum(lane, &part);
     if low == width {
         lane.wire(format!("unused_{port}"), unused([over]));
@@ -369,7 +369,7 @@ fn add_up(
     let high = width - low;
     let own = lane.reg(format!("high_term_{port}"), term(low, format.width()));
     let terms = [own.extend(high, format.is_signed()), carry.zext(high)];
-    let part = Part { name: "high", port, terms: &terms, clear: &beside.first, last: &beside.last_1 };
+    let part = SumPart { name: "high", port, terms: &terms, clear: &beside.first, last: &beside.last_1 };
     let (upper, over) = part_of_sum(lane, &part);
     lane.wire(format!("unused_{port}"), unused([over]));
     lane.wire(format!("total_{port}"), cat([upper, sum]))

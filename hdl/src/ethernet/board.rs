@@ -3,7 +3,7 @@
 //! It serves one host at a time, the one that opened the session, until that says that it has ended, or has been silent
 //! for [`HOLD`] when another one asks.
 
-use super::datagram::{Datagram, Kind, MOST};
+use super::datagram::{Datagram, DatagramType, MOST};
 use crate::serial::Identity;
 use crate::serial::chunks::words;
 use crate::serial::streams::{Sent, Streams};
@@ -34,7 +34,7 @@ pub struct BoardEnd {
     fresh: bool,
     start_due: bool,
     /// The peer answered outside of the session, and the answer. There is space for one.
-    aside: Option<(Peer, Kind, u32)>,
+    aside: Option<(Peer, DatagramType, u32)>,
 }
 
 impl BoardEnd {
@@ -61,10 +61,10 @@ impl BoardEnd {
         };
         let current = ours && datagram.session == self.session;
         match datagram.kind {
-            Kind::Who => self.aside = Some((from, Kind::Who, datagram.session)),
-            Kind::Start => return self.start(now, from, datagram.session),
-            _ if !current => self.aside = Some((from, Kind::End, datagram.session)),
-            Kind::End => self.host = None,
+            DatagramType::Who => self.aside = Some((from, DatagramType::Who, datagram.session)),
+            DatagramType::Start => return self.start(now, from, datagram.session),
+            _ if !current => self.aside = Some((from, DatagramType::End, datagram.session)),
+            DatagramType::End => self.host = None,
             _ => self.frame(now, &datagram),
         }
         false
@@ -82,7 +82,7 @@ impl BoardEnd {
         }
         let held = self.host.is_some_and(|host| host != from) && now.saturating_sub(self.heard) < HOLD;
         if held {
-            self.aside = Some((from, Kind::End, session));
+            self.aside = Some((from, DatagramType::End, session));
             return false;
         }
         let aside = self.aside.take();
@@ -110,7 +110,7 @@ impl BoardEnd {
                 streams.sent = streams.acked;
             }
         }
-        streams.rewind_due |= datagram.kind == Kind::Rewind;
+        streams.rewind_due |= datagram.kind == DatagramType::Rewind;
         let room = (1 << streams.ring_bits()) - streams.ring_in.len();
         let in_order = datagram.seq == streams.expected && datagram.payload.len() <= room;
         if in_order {
@@ -119,7 +119,7 @@ impl BoardEnd {
         // What came a second time is no loss.
         let gap = datagram.seq.wrapping_sub(streams.expected) as i32 > 0;
         streams.lost_due |= gap && !in_order;
-        streams.answer_due |= !in_order || !datagram.payload.is_empty() || datagram.kind != Kind::Data;
+        streams.answer_due |= !in_order || !datagram.payload.is_empty() || datagram.kind != DatagramType::Data;
     }
 
     /// The beat on the engine's input, taken; `None` if there is none, or the engine is in reset.
@@ -146,7 +146,7 @@ impl BoardEnd {
     pub fn transmit(&mut self, quiet: bool) -> Option<(Peer, Vec<u8>)> {
         if let Some((to, kind, session)) = self.aside.take() {
             let payload = match kind {
-                Kind::Who => self.identity_words(session),
+                DatagramType::Who => self.identity_words(session),
                 _ => vec![self.host.map_or(0, |host| host.address)],
             };
             return Some((to, Datagram { payload, ..Datagram::bare(kind, session) }.encode()));
@@ -155,10 +155,10 @@ impl BoardEnd {
         if std::mem::take(&mut self.start_due) {
             self.fresh = false;
             let payload = self.identity_words(self.session);
-            return Some((host, Datagram { payload, ..Datagram::bare(Kind::Start, self.session) }.encode()));
+            return Some((host, Datagram { payload, ..Datagram::bare(DatagramType::Start, self.session) }.encode()));
         }
         let Sent { lost, seq, payload } = self.streams.send(MOST, MOST, quiet)?;
-        let kind = if lost { Kind::Notice } else { Kind::Data };
+        let kind = if lost { DatagramType::Notice } else { DatagramType::Data };
         let (ack, taken) = (self.streams.expected, self.streams.taken);
         Some((host, Datagram { kind, session: self.session, seq, ack, taken, payload }.encode()))
     }

@@ -2,7 +2,7 @@
 //!
 //! | word | field | meaning |
 //! |---|---|---|
-//! | 0 | kind, length, mark | bits 7..0 the [`Kind`], bits 15..8 the words of payload (0 to 255), bits 31..16 [`MARK`] |
+//! | 0 | kind, length, mark | bits 7..0 the [`DatagramType`], bits 15..8 the words of payload (0 to 255), bits 31..16 [`MARK`] |
 //! | 1 | session | the session's nonce |
 //! | 2 | seq | offset in the sender's stream of the first word of payload, or of the next one to come |
 //! | 3 | ack | offset of the word that the sender of this datagram expects next |
@@ -25,7 +25,7 @@ pub const MARK: u16 = u16::from_le_bytes(*b"PF");
 
 /// The type of a datagram. The first four are those of the serial link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum DatagramType {
     /// Payload, or an acknowledgement alone.
     Data,
     /// To the board: please answer. From the board: something before this datagram was lost.
@@ -41,16 +41,25 @@ pub enum Kind {
     Who,
 }
 
-impl Kind {
-    fn from_bits(bits: u8) -> Option<Kind> {
-        [Kind::Data, Kind::Notice, Kind::Rewind, Kind::Start, Kind::End, Kind::Who].get(bits as usize).copied()
+impl DatagramType {
+    fn from_bits(bits: u8) -> Option<DatagramType> {
+        [
+            DatagramType::Data,
+            DatagramType::Notice,
+            DatagramType::Rewind,
+            DatagramType::Start,
+            DatagramType::End,
+            DatagramType::Who,
+        ]
+        .get(bits as usize)
+        .copied()
     }
 }
 
 /// A datagram without its check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Datagram {
-    pub kind: Kind,
+    pub kind: DatagramType,
     /// Not 0.
     pub session: u32,
     pub seq: u32,
@@ -61,7 +70,7 @@ pub struct Datagram {
 
 impl Datagram {
     /// One without payload or place in a stream.
-    pub fn bare(kind: Kind, session: u32) -> Datagram {
+    pub fn bare(kind: DatagramType, session: u32) -> Datagram {
         Datagram { kind, session, seq: 0, ack: 0, taken: 0, payload: Vec::new() }
     }
 
@@ -90,7 +99,7 @@ impl Datagram {
             return None;
         }
         Some(Datagram {
-            kind: Kind::from_bits(bytes[0])?,
+            kind: DatagramType::from_bits(bytes[0])?,
             session: words[1],
             seq: words[2],
             ack: words[3],
@@ -106,7 +115,7 @@ mod tests {
     use testkit::Random;
 
     fn random(r: &mut Random) -> Datagram {
-        let kind = Kind::from_bits(r.below(6) as u8).unwrap();
+        let kind = DatagramType::from_bits(r.below(6) as u8).unwrap();
         let [session, seq, ack, taken] = std::array::from_fn(|_| r.bits() as u32);
         let payload = (0..r.below(MOST + 1)).map(|_| r.bits() as u32).collect();
         Datagram { kind, session, seq, ack, taken, payload }
@@ -139,7 +148,7 @@ mod tests {
         }
         // Whole, but of another program or of a kind that there is not.
         for (at, byte) in [(2, b'Q'), (0, 6)] {
-            let mut bytes = Datagram::bare(Kind::Data, 1).encode();
+            let mut bytes = Datagram::bare(DatagramType::Data, 1).encode();
             bytes[at] = byte;
             let end = bytes.len() - 4;
             let check = !crc_of(&bytes[..end]);

@@ -2,7 +2,7 @@
 
 use super::datagram::{self, Datagram};
 use crate::serial::Identity;
-use crate::serial::frame::Kind;
+use crate::serial::frame::FrameType;
 use crate::serial::medium::{Carried, Heard, Medium};
 use std::time::Duration;
 
@@ -33,14 +33,14 @@ impl Medium for Datagrams {
             return vec![Heard::Broken];
         };
         let kind = match kind {
-            datagram::Kind::Data => Kind::Data,
-            datagram::Kind::Notice => Kind::Notice,
-            datagram::Kind::Rewind => Kind::Rewind,
-            datagram::Kind::Start => Kind::Start,
-            datagram::Kind::End => {
+            datagram::DatagramType::Data => FrameType::Data,
+            datagram::DatagramType::Notice => FrameType::Notice,
+            datagram::DatagramType::Rewind => FrameType::Rewind,
+            datagram::DatagramType::Start => FrameType::Start,
+            datagram::DatagramType::End => {
                 return vec![Heard::Refused { session, holder: payload.first().copied().unwrap_or(0) }];
             }
-            datagram::Kind::Who => return Vec::new(),
+            datagram::DatagramType::Who => return Vec::new(),
         };
         vec![Heard::Whole(Carried { kind, session, seq, ack, taken, payload })]
     }
@@ -48,16 +48,16 @@ impl Medium for Datagrams {
     fn encode(frame: Carried<u32>) -> Vec<u8> {
         let Carried { kind, session, seq, ack, taken, payload } = frame;
         let kind = match kind {
-            Kind::Data => datagram::Kind::Data,
-            Kind::Notice => datagram::Kind::Notice,
-            Kind::Rewind => datagram::Kind::Rewind,
-            Kind::Start => datagram::Kind::Start,
+            FrameType::Data => datagram::DatagramType::Data,
+            FrameType::Notice => datagram::DatagramType::Notice,
+            FrameType::Rewind => datagram::DatagramType::Rewind,
+            FrameType::Start => datagram::DatagramType::Start,
         };
         Datagram { kind, session, seq, ack, taken, payload }.encode()
     }
 
     fn farewell(session: u32) -> Option<Vec<u8>> {
-        Some(Datagram::bare(datagram::Kind::End, session).encode())
+        Some(Datagram::bare(datagram::DatagramType::End, session).encode())
     }
 
     /// The operating system queues what the network does not carry at once, and a window is small.

@@ -3,7 +3,7 @@
 //! Only time is left out: a frame is taken when its closing flag comes, and made when the line is free.
 
 use super::Identity;
-use super::frame::{Decoder, Frame, Kind, MOST, Received};
+use super::frame::{Decoder, Frame, FrameType, MOST, Received};
 use super::streams::{Sent, Streams};
 
 /// The board's end.
@@ -32,7 +32,7 @@ impl BoardEnd {
                 self.streams.lost_due = true;
                 false
             }
-            Some(Received::Whole(frame)) if frame.kind == Kind::Start => {
+            Some(Received::Whole(frame)) if frame.kind == FrameType::Start => {
                 self.start(&frame);
                 true
             }
@@ -59,7 +59,7 @@ impl BoardEnd {
             return;
         }
         streams.acked = frame.ack.into();
-        streams.rewind_due |= frame.kind == Kind::Rewind;
+        streams.rewind_due |= frame.kind == FrameType::Rewind;
         let in_order = u32::from(frame.seq) == streams.expected;
         if in_order {
             let room = 1 << streams.ring_bits();
@@ -68,7 +68,7 @@ impl BoardEnd {
             streams.extend(&frame.payload);
         }
         streams.lost_due |= !in_order;
-        streams.answer_due |= !in_order || !frame.payload.is_empty() || frame.kind != Kind::Data;
+        streams.answer_due |= !in_order || !frame.payload.is_empty() || frame.kind != FrameType::Data;
     }
 
     /// The beat on the engine's input, taken; `None` if there is none, or the engine is in reset.
@@ -101,13 +101,13 @@ impl BoardEnd {
             streams.rewind_due = false;
             streams.sent = 0;
             let payload = streams.identity.encode(self.nonce);
-            return Some(self.make(Kind::Start, 0, payload));
+            return Some(self.make(FrameType::Start, 0, payload));
         }
         let Sent { lost, seq, payload } = streams.send(MOST, MOST + 1, quiet)?;
-        Some(self.make(if lost { Kind::Notice } else { Kind::Data }, seq, payload))
+        Some(self.make(if lost { FrameType::Notice } else { FrameType::Data }, seq, payload))
     }
 
-    fn make(&self, kind: Kind, seq: u32, payload: Vec<u8>) -> Vec<u8> {
+    fn make(&self, kind: FrameType, seq: u32, payload: Vec<u8>) -> Vec<u8> {
         let [seq, ack, taken] = [seq, self.streams.expected, self.streams.taken].map(|offset| offset as u16);
         Frame { kind, session: self.session, seq, ack, taken, payload }.encode()
     }

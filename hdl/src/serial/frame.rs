@@ -2,7 +2,7 @@
 //!
 //! | bytes | field | meaning |
 //! |---|---|---|
-//! | 1 | kind, session | bits 7..6 the [`Kind`], bits 5..0 the session's tag |
+//! | 1 | kind, session | bits 7..6 the [`FrameType`], bits 5..0 the session's tag |
 //! | 1 | length | bytes of payload, 0 to 255 |
 //! | 2 | seq | offset in the sender's stream of the first byte of payload, or of the next one to come |
 //! | 2 | ack | offset of the byte that the sender of this frame expects next |
@@ -28,9 +28,9 @@ pub const POLYNOMIAL: u32 = 0xedb8_8320;
 /// The state of the CRC register after a whole frame with its check.
 pub const RESIDUE: u32 = 0xdebb_20e3;
 
-/// The type of a frame. All but [`Kind::Start`] may carry payload of the stream.
+/// The type of a frame. All but [`FrameType::Start`] may carry payload of the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum FrameType {
     /// Payload, or an acknowledgement alone.
     Data,
     /// To the board: please answer. From the board: a frame before this one was lost.
@@ -41,16 +41,16 @@ pub enum Kind {
     Start,
 }
 
-impl Kind {
-    fn from_bits(bits: u8) -> Kind {
-        [Kind::Data, Kind::Notice, Kind::Rewind, Kind::Start][(bits & 3) as usize]
+impl FrameType {
+    fn from_bits(bits: u8) -> FrameType {
+        [FrameType::Data, FrameType::Notice, FrameType::Rewind, FrameType::Start][(bits & 3) as usize]
     }
 }
 
 /// A frame without its check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
-    pub kind: Kind,
+    pub kind: FrameType,
     /// 1 to 63; 0 is a board without a session.
     pub session: u8,
     pub seq: u16,
@@ -128,7 +128,7 @@ impl Frame {
         }
         let field = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
         Some(Frame {
-            kind: Kind::from_bits(head[0] >> 6),
+            kind: FrameType::from_bits(head[0] >> 6),
             session: head[0] & 0x3f,
             seq: field(2),
             ack: field(4),

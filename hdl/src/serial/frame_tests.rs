@@ -13,7 +13,7 @@ fn frame(random: &mut Random) -> Frame {
     };
     let r = random.bits();
     Frame {
-        kind: Kind::from_bits(r as u8),
+        kind: FrameType::from_bits(r as u8),
         session: (r >> 8) as u8 & 0x3f,
         seq: (r >> 16) as u16,
         ack: (r >> 32) as u16,

@@ -6,7 +6,7 @@
 
 use super::Identity;
 use super::chunks::Unit;
-use super::frame::{Kind, MOST};
+use super::frame::{FrameType, MOST};
 use super::medium::{Carried, Heard, Medium, SerialLine};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -233,7 +233,7 @@ impl<M: Medium> HostEnd<M> {
         self.traffic.received += 1;
         let payload = M::Unit::bytes(&frame.payload);
         let echoed = payload.starts_with(&self.nonce.to_le_bytes());
-        if frame.kind == Kind::Start && echoed && frame.session == self.session() {
+        if frame.kind == FrameType::Start && echoed && frame.session == self.session() {
             let (_, identity) = Identity::decode(&payload).map_err(Failure::Identity)?;
             if identity.is_ethernet() == M::ORDERED {
                 let is = if M::ORDERED { "a link over Ethernet" } else { "a serial line" };
@@ -251,7 +251,7 @@ impl<M: Medium> HostEnd<M> {
         if !M::ORDERED && frame.session != self.session() {
             return Ok(());
         }
-        if frame.kind == Kind::Start {
+        if frame.kind == FrameType::Start {
             // Our first frame was answered twice, because it was sent twice.
             let ours = M::Unit::bytes(&frame.payload).starts_with(&self.nonce.to_le_bytes());
             return if ours { Ok(()) } else { Err(Failure::Reset) };
@@ -289,7 +289,7 @@ impl<M: Medium> HostEnd<M> {
         }
         // Go back once for each loss: frames that were under way behind the lost one are reported, too.
         let waited = self.resent.is_none_or(|(_, until)| now >= until);
-        if frame.kind == Kind::Notice && self.acked < self.next && waited {
+        if frame.kind == FrameType::Notice && self.acked < self.next && waited {
             self.next = self.acked;
             self.in_flight = M::IN_FLIGHT;
             self.sample = None;
@@ -349,7 +349,7 @@ impl<M: Medium> HostEnd<M> {
         let (from, length) = ((self.next - self.acked) as usize, self.sendable(identity));
         if length > 0 && !self.rewind_due && self.clear <= now + AHEAD {
             let payload: Vec<M::Unit> = self.queue.range(from..from + length).copied().collect();
-            let line = self.make(Kind::Data, payload);
+            let line = self.make(FrameType::Data, payload);
             let time = self.identity.as_ref().map_or(Duration::ZERO, |identity| M::time(identity, line.len()));
             self.clear = self.clear.max(now) + time;
             self.next += length as u64;
@@ -361,7 +361,7 @@ impl<M: Medium> HostEnd<M> {
         }
         if std::mem::take(&mut self.rewind_due) {
             self.asked.get_or_insert(now);
-            return Ok(Some(self.make(Kind::Rewind, Vec::new())));
+            return Ok(Some(self.make(FrameType::Rewind, Vec::new())));
         }
         if now >= self.question() {
             // The answer says what is missing at either end.
@@ -369,9 +369,9 @@ impl<M: Medium> HostEnd<M> {
             self.asked = Some(now);
             self.resent = None;
             self.rewound = None;
-            return Ok(Some(self.make(Kind::Notice, Vec::new())));
+            return Ok(Some(self.make(FrameType::Notice, Vec::new())));
         }
-        Ok(std::mem::take(&mut self.ack_due).then(|| self.make(Kind::Data, Vec::new())))
+        Ok(std::mem::take(&mut self.ack_due).then(|| self.make(FrameType::Data, Vec::new())))
     }
 
     /// Units of the next frame, as far as the board has space.
@@ -395,7 +395,7 @@ impl<M: Medium> HostEnd<M> {
         }
     }
 
-    fn make(&mut self, kind: Kind, payload: Vec<M::Unit>) -> Vec<u8> {
+    fn make(&mut self, kind: FrameType, payload: Vec<M::Unit>) -> Vec<u8> {
         self.ack_due = false;
         self.traffic.sent += 1;
         let (ack, seq) = (self.expected as u32, self.next as u32);
@@ -414,7 +414,7 @@ impl<M: Medium> HostEnd<M> {
             return Ok(None);
         }
         self.asked = Some(now);
-        Ok(Some(self.make(Kind::Start, M::opening(self.nonce))))
+        Ok(Some(self.make(FrameType::Start, M::opening(self.nonce))))
     }
 
     /// The last frame of the session, for boards that serve one host after another.

@@ -2,7 +2,7 @@
 
 use super::Identity;
 use super::chunks::{self, Unit};
-use super::frame::{self, Decoder, Frame, Kind, Received};
+use super::frame::{self, Decoder, Frame, FrameType, Received};
 use crate::engine::protocol::Stream;
 use std::fmt::Debug;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// A frame whatever carries it. Offsets count units of the medium.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Carried<U> {
-    pub kind: Kind,
+    pub kind: FrameType,
     pub session: u32,
     pub seq: u32,
     pub ack: u32,

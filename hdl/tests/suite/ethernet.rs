@@ -5,7 +5,7 @@ use crate::link_common::{identity, turned};
 use hdl::engine::protocol::{Stream, pad};
 use hdl::ethernet::Datagrams;
 use hdl::ethernet::board::{BoardEnd, HOLD, Peer};
-use hdl::ethernet::datagram::{Datagram, Kind};
+use hdl::ethernet::datagram::{Datagram, DatagramType};
 use hdl::serial::Identity;
 use hdl::serial::chunks;
 use hdl::serial::host::{Failure, HostEnd, Timeouts};
@@ -299,23 +299,23 @@ fn a_session_is_bound_to_its_host() {
     let data = |kind, session| Datagram { payload: vec![7; 40], ..Datagram::bare(kind, session) }.encode();
     let mut random = Random::new(3);
     let ours = random.bits() as u32 | 1;
-    for kind in [Kind::Data, Kind::Rewind, Kind::End] {
+    for kind in [DatagramType::Data, DatagramType::Rewind, DatagramType::End] {
         assert!(!other.receive(bench.now, OTHER, &data(kind, ours)));
         let (to, answer) = other.transmit(true).expect("an answer");
         let answer = Datagram::decode(&answer).unwrap();
-        assert_eq!((to, answer.kind, answer.payload), (OTHER, Kind::End, vec![US.address]));
+        assert_eq!((to, answer.kind, answer.payload), (OTHER, DatagramType::End, vec![US.address]));
     }
     assert!(other.take_beat().is_none() && !other.in_reset());
-    assert!(!other.receive(bench.now, OTHER, &data(Kind::Start, 77)));
-    assert_eq!(other.transmit(true).map(|d| Datagram::decode(&d.1).unwrap().kind), Some(Kind::End));
+    assert!(!other.receive(bench.now, OTHER, &data(DatagramType::Start, 77)));
+    assert_eq!(other.transmit(true).map(|d| Datagram::decode(&d.1).unwrap().kind), Some(DatagramType::End));
     // A damaged datagram of another host is not answered, one of ours is.
-    let damaged = &data(Kind::Data, ours)[..30];
+    let damaged = &data(DatagramType::Data, ours)[..30];
     other.receive(bench.now, OTHER, damaged);
     assert!(other.transmit(true).is_none());
     other.receive(bench.now, US, damaged);
     assert!(other.transmit(true).is_some());
     // A host that is silent for long loses the board to one that asks, and is notified.
-    assert!(other.receive(bench.now + HOLD, OTHER, &data(Kind::Start, 77)));
+    assert!(other.receive(bench.now + HOLD, OTHER, &data(DatagramType::Start, 77)));
     bench.board = other;
     bench.now += HOLD;
     bench.host.send(&packed);
@@ -330,10 +330,10 @@ fn a_session_is_bound_to_its_host() {
 #[test]
 fn a_board_in_use_is_told_from_a_dead_one() {
     let mut bench = Bench::new(4, ethernet(32, 15), Faults::default());
-    bench.board.receive(Duration::ZERO, OTHER, &Datagram::bare(Kind::Start, 9).encode());
+    bench.board.receive(Duration::ZERO, OTHER, &Datagram::bare(DatagramType::Start, 9).encode());
     let failure = loop {
         // The other host is at work all the time.
-        bench.board.receive(bench.now, OTHER, &Datagram::bare(Kind::Notice, 9).encode());
+        bench.board.receive(bench.now, OTHER, &Datagram::bare(DatagramType::Notice, 9).encode());
         if let Err(failure) = bench.step() {
             break failure;
         }
@@ -341,13 +341,13 @@ fn a_board_in_use_is_told_from_a_dead_one() {
     assert_eq!(failure, Failure::Busy(OTHER.address));
     // Its session ends, and ours begins at once; what comes late of the old one does not end ours.
     let mut bench = Bench::new(5, ethernet(32, 15), Faults::default());
-    for kind in [Kind::Start, Kind::End, Kind::Start] {
+    for kind in [DatagramType::Start, DatagramType::End, DatagramType::Start] {
         bench.board.receive(Duration::ZERO, OTHER, &Datagram::bare(kind, 9).encode());
     }
     assert!(bench.board.in_reset());
     let stream = packets(&mut Random::new(5), 50, 5000);
     bench.exchange(&stream, 1).expect("the board is free");
-    bench.board.receive(bench.now, OTHER, &Datagram::bare(Kind::End, 9).encode());
+    bench.board.receive(bench.now, OTHER, &Datagram::bare(DatagramType::End, 9).encode());
     assert!(!bench.board.in_reset());
     let end = bench.host.close().expect("an open session");
     bench.board.receive(bench.now, US, &end);
@@ -357,10 +357,10 @@ fn a_board_in_use_is_told_from_a_dead_one() {
 #[test]
 fn anyone_may_ask_who_is_there() {
     let mut board = BoardEnd::new(ethernet(64, 15));
-    assert!(!board.receive(Duration::ZERO, OTHER, &Datagram::bare(Kind::Who, 123).encode()));
+    assert!(!board.receive(Duration::ZERO, OTHER, &Datagram::bare(DatagramType::Who, 123).encode()));
     let (to, answer) = board.transmit(true).expect("an answer");
     let answer = Datagram::decode(&answer).unwrap();
-    assert_eq!((to, answer.kind, answer.session), (OTHER, Kind::Who, 123));
+    assert_eq!((to, answer.kind, answer.session), (OTHER, DatagramType::Who, 123));
     let bytes: Vec<u8> = answer.payload.iter().flat_map(|w| w.to_le_bytes()).collect();
     assert_eq!(Identity::decode(&bytes), Ok((123, ethernet(64, 15))));
     assert!(board.transmit(true).is_none() && board.in_reset());

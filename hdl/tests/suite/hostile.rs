@@ -3,7 +3,7 @@
 use crate::link_common::identity;
 use hdl::engine::{Config, Layout};
 use hdl::ethernet::{Datagrams, datagram};
-use hdl::serial::frame::{Frame, Kind};
+use hdl::serial::frame::{Frame, FrameType};
 use hdl::serial::host::{Failure, HostEnd, Timeouts};
 use hdl::serial::medium::{Medium, SerialLine};
 use hdl::serial::{EngineIdentity, Identity};
@@ -65,11 +65,12 @@ fn answer(networked: bool, payload: &[u8]) -> Vec<u8> {
     if !networked {
         let session = SerialLine::session(7) as u8;
         let payload = payload.to_vec();
-        return Frame { kind: Kind::Start, session, seq: 0, ack: 0, taken: 0, payload }.encode();
+        return Frame { kind: FrameType::Start, session, seq: 0, ack: 0, taken: 0, payload }.encode();
     }
     let word = |b: &[u8]| u32::from_le_bytes(std::array::from_fn(|k| b.get(k).copied().unwrap_or(0)));
     let payload = payload.chunks(4).map(word).collect();
-    datagram::Datagram { payload, ..datagram::Datagram::bare(datagram::Kind::Start, Datagrams::session(7)) }.encode()
+    datagram::Datagram { payload, ..datagram::Datagram::bare(datagram::DatagramType::Start, Datagrams::session(7)) }
+        .encode()
 }
 
 #[test]
@@ -171,7 +172,7 @@ fn a_host_survives_frames_of_any_numbers() {
     for seed in 0..3_000 {
         let mut random = Random::new(seed);
         let number = |r: &mut Random| if r.chance(0.5) { r.below(4000) as u32 } else { r.bits() as u32 };
-        let kinds = [Kind::Data, Kind::Notice, Kind::Rewind];
+        let kinds = [FrameType::Data, FrameType::Notice, FrameType::Rewind];
         if random.chance(0.5) {
             let said = answer(false, &right(&mut random, false).encode(7));
             any_frames::<SerialLine>(&mut random, &said, |r| {
@@ -184,7 +185,8 @@ fn a_host_survives_frames_of_any_numbers() {
             any_frames::<Datagrams>(&mut random, &said, |r| {
                 let [seq, ack, taken] = [number(r), number(r), number(r)];
                 let payload = vec![7; r.below(256)];
-                let kind = r.pick(&[datagram::Kind::Data, datagram::Kind::Notice, datagram::Kind::Rewind]);
+                let kind =
+                    r.pick(&[datagram::DatagramType::Data, datagram::DatagramType::Notice, datagram::DatagramType::Rewind]);
                 datagram::Datagram { kind, session: Datagrams::session(7), seq, ack, taken, payload }.encode()
             });
         }

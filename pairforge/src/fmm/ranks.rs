@@ -4,7 +4,7 @@
 //! Every rank gives its slice of the particles, and the first one gets the fields of all:
 //!
 //! ```
-//! use pairforge::fmm::ranks::{Job, Part, slice};
+//! use pairforge::fmm::ranks::{Job, RankSlice, slice};
 //! use pairforge::fmm::{Options, Problem};
 //! use pairforge::ranks::threads;
 //!
@@ -13,7 +13,7 @@
 //! let found = threads::run(2, |rank| {
 //!     let own = slice(1000, rank);
 //!     let geometry = particles.columns().map(|column| &column[own.clone()]).into();
-//!     let part = Part { own: Problem { geometry, sets: vec![particles.q[own].into()] }, n: 1000, whole: None };
+//!     let part = RankSlice { own: Problem { geometry, sets: vec![particles.q[own].into()] }, n: 1000, whole: None };
 //!     job.open(rank, 0)?.solve(rank, &part)
 //! });
 //! let found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(pairforge::Error::from)?;
@@ -79,7 +79,7 @@ pub struct Job {
 }
 
 /// A rank's part of a problem.
-pub struct Part<'a> {
+pub struct RankSlice<'a> {
     /// Its slice of the sources, and of the targets where these are others.
     pub own: Problem<'a>,
     /// Number of sources of all ranks.
@@ -182,7 +182,7 @@ pub struct Opened<'a> {
 
 impl Opened<'_> {
     /// Computes one rank's part. The first rank gets the results of all, and measures no errors yet, see [`Job::complete`].
-    pub fn solve(&mut self, comm: &dyn Comm, part: &Part) -> Result<Option<Solved>, RankError> {
+    pub fn solve(&mut self, comm: &dyn Comm, part: &RankSlice) -> Result<Option<Solved>, RankError> {
         let Opened { job, gpu, backend } = self;
         let (options, asked) = (job.options_for(part.n), &job.asked);
         let own = job.task(&options, &part.own);

@@ -3,7 +3,7 @@
 mod two_dimensions;
 
 use pairforge::Error;
-use pairforge::fmm::ranks::{Job, Part, slice};
+use pairforge::fmm::ranks::{Job, RankSlice, slice};
 use pairforge::fmm::{Cancel, Fmm, Options, Plan, Points, Problem, Sources};
 use pairforge::kernel::{self, Backend, Engine, Records};
 use pairforge::random::{self, Particles};
@@ -221,7 +221,7 @@ fn ranks_give_what_one_process_gives() {
             let geometry = particles.columns().map(|column| &column[own.clone()]).into();
             let own = Problem { geometry, sets: vec![particles.q[own].into()] };
             let whole = Some(&whole).filter(|_| rank.rank() == 0);
-            job.open(rank, 0)?.solve(rank, &Part { own, n: 900, whole })
+            job.open(rank, 0)?.solve(rank, &RankSlice { own, n: 900, whole })
         });
         let mut solved = found.into_iter().filter_map(|of_rank| of_rank.unwrap()).collect::<Vec<_>>();
         assert_eq!(solved.len(), 1);

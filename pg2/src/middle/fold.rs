@@ -16,7 +16,7 @@ mod reads;
 mod stores;
 
 pub use flags::{Chain, Term};
-pub use kinds::Kind;
+pub use kinds::SharedUses;
 pub use reads::Source;
 pub(crate) use reads::There;
 pub use stores::Store;
@@ -55,7 +55,7 @@ pub struct Folded {
     pub latency: Vec<u32>,
     /// Whether the first two arguments change places at the unit.
     pub swapped: Vec<bool>,
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<SharedUses>,
     pub units: Vec<Unit>,
     /// The unit of each item; `None` where it has hardware of its own.
     pub unit: Vec<Option<usize>>,

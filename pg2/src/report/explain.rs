@@ -41,7 +41,7 @@ pub struct Row {
 
 /// All uses of one operator.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Kind {
+pub struct OperatorUses {
     pub name: &'static str,
     /// How many times it stands in the pipeline.
     pub count: u32,
@@ -75,7 +75,7 @@ pub struct Explain {
     /// Operators and pins in the order of their start, static ones first.
     pub rows: Vec<Row>,
     /// By name.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<OperatorUses>,
     /// One row for each function and format, in the order of the source.
     pub tables: Vec<TableRow>,
     pub operator_bits: u64,
@@ -164,7 +164,7 @@ pub fn explain<'a>(built: &Built, text: impl Into<Text<'a>>) -> Explain {
 }
 
 fn units(folded: &Folded, graph: &Graph) -> Units {
-    let kind = |k: &crate::middle::fold::Kind| {
+    let kind = |k: &crate::middle::fold::SharedUses| {
         let uses = k.items.len();
         (k.what.clone(), uses, k.units, k.least(folded.ii))
     };
@@ -236,8 +236,8 @@ fn label(built: &Built, id: NodeId) -> String {
     }
 }
 
-fn kinds(built: &Built) -> Vec<Kind> {
-    let mut kinds: BTreeMap<&'static str, (Kind, Vec<&str>)> = BTreeMap::new();
+fn kinds(built: &Built) -> Vec<OperatorUses> {
+    let mut kinds: BTreeMap<&'static str, (OperatorUses, Vec<&str>)> = BTreeMap::new();
     for (k, node) in built.graph.nodes.iter().enumerate() {
         let (NodeKind::Op { op, .. }, Some(m)) = (&node.kind, built.library.module(NodeId(k as u32))) else { continue };
         let (kind, names) = kinds.entry(op.name()).or_default();
@@ -425,7 +425,7 @@ fn table_cells(r: &TableRow) -> Vec<String> {
     text.chain(numbers).chain([format!("{:.2}", t.error), floor]).collect()
 }
 
-fn kind_cells(k: &Kind) -> Vec<String> {
+fn kind_cells(k: &OperatorUses) -> Vec<String> {
     let numbers = [k.count as u64, k.circuits as u64, k.register_bits, k.multipliers as u64, k.rom_bits];
     std::iter::once(k.name.to_string()).chain(numbers.map(|n| n.to_string())).collect()
 }

@@ -1,7 +1,7 @@
 //! A board on the network: one frame in each UDP datagram, and who is there.
 
 use super::session::{Port, nonce};
-use hdl::ethernet::datagram::{Datagram, Kind, MOST_BYTES};
+use hdl::ethernet::datagram::{Datagram, DatagramType, MOST_BYTES};
 use hdl::ethernet::{Datagrams, PORT};
 use hdl::serial::Identity;
 use hdl::serial::host::Failure;
@@ -152,7 +152,7 @@ pub fn scan(place: Option<&str>) -> Result<Vec<Found>, String> {
     socket.set_broadcast(true).map_err(failed)?;
     socket.set_nonblocking(true).map_err(failed)?;
     let nonce = nonce();
-    let question = Datagram::bare(Kind::Who, nonce).encode();
+    let question = Datagram::bare(DatagramType::Who, nonce).encode();
     let mut found: Vec<Found> = Vec::new();
     for _ in 0..ASKED {
         match socket.send_to(&question, to) {
@@ -184,7 +184,7 @@ fn answer(socket: &UdpSocket, nonce: u32) -> io::Result<Option<Found>> {
         other => other?,
     };
     let (Some(datagram), SocketAddr::V4(address)) = (Datagram::decode(&buffer[..n]), from) else { return Ok(None) };
-    if datagram.kind != Kind::Who || datagram.session != nonce {
+    if datagram.kind != DatagramType::Who || datagram.session != nonce {
         return Ok(None);
     }
     let bytes: Vec<u8> = datagram.payload.iter().flat_map(|w| w.to_le_bytes()).collect();

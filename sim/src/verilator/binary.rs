@@ -5,7 +5,7 @@
 
 /// A file that a compiler makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum BinaryType {
     Object,
     Library,
 }
@@ -29,7 +29,7 @@ const PT_LOAD: u64 = 1;
 const PT_DYNAMIC: u64 = 2;
 const SHT_NOBITS: u64 = 8;
 
-impl Kind {
+impl BinaryType {
     /// Says what is wrong with a file of these bytes.
     pub fn check(self, bytes: &[u8]) -> Result<(), &'static str> {
         match bytes {
@@ -45,8 +45,8 @@ impl Kind {
                 Elf { bytes, wide }.check(self)
             }
             _ => Err(match self {
-                Kind::Object => "is no object file",
-                Kind::Library => "is no library",
+                BinaryType::Object => "is no object file",
+                BinaryType::Library => "is no library",
             }),
         }
     }
@@ -73,20 +73,20 @@ impl Elf<'_> {
         self.number(at.checked_add(place).ok_or(SHORT)?, size)
     }
 
-    fn check(&self, kind: Kind) -> Result<(), &'static str> {
+    fn check(&self, kind: BinaryType) -> Result<(), &'static str> {
         if MACHINE.is_some_and(|m| self.number(18, 2) != Ok(m)) {
             return Err("is for another machine");
         }
         let (wanted, name) = match kind {
-            Kind::Object => (1, "is no object file"),
-            Kind::Library => (3, "is no library"),
+            BinaryType::Object => (1, "is no object file"),
+            BinaryType::Library => (3, "is no library"),
         };
         if self.number(16, 2)? != wanted {
             return Err(name);
         }
         match kind {
-            Kind::Object => self.sections(),
-            Kind::Library => self.segments(),
+            BinaryType::Object => self.sections(),
+            BinaryType::Library => self.segments(),
         }
     }
 

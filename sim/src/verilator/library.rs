@@ -1,6 +1,6 @@
 //! Models and a clock loop as a loaded library, which nothing that happens to the cache afterwards can change.
 
-use super::binary::Kind;
+use super::binary::BinaryType;
 use super::tools::{self, Tools};
 use super::{Compilation, Model, Source, compile_all, model, runtime};
 use crate::SimError;
@@ -111,7 +111,7 @@ impl Linking<'_> {
             command.arg("-lz");
         }
         tools::finish(command, self.cache, "link")?;
-        self.tools.check(&dir.join(FILE), Kind::Library)
+        self.tools.check(&dir.join(FILE), BinaryType::Library)
     }
 
     /// Copies the parts into folders of their own in `to`; one that is damaged is made again first.
@@ -142,7 +142,7 @@ impl Linking<'_> {
     fn open(&self, path: &Path, bytes: Option<Vec<u8>>) -> Result<Library, SimError> {
         let failed = |reason: String| SimError::Load { path: path.into(), reason };
         let bytes = bytes.ok_or_else(|| failed("changed while it was read; run the command again".into()))?;
-        Kind::Library.check(&bytes).map_err(|e| failed(e.into()))?;
+        BinaryType::Library.check(&bytes).map_err(|e| failed(e.into()))?;
         let library = open_bytes(path, &bytes).map_err(|e| failed(e.to_string()))?;
         for name in self.exports {
             // SAFETY: the address is not used.

@@ -2,7 +2,7 @@
 
 use super::CXX_FLAGS;
 use super::ask::{TIMEOUT, first_line, output};
-use super::binary::Kind;
+use super::binary::BinaryType;
 use crate::SimError;
 use crate::cache::Cache;
 use crate::process::ends_with_us;
@@ -79,7 +79,7 @@ impl Tools {
     }
 
     /// That the compiler made this file, whole and for this machine, now that it ended well.
-    pub(super) fn check(&self, made: &Path, kind: Kind) -> Result<(), SimError> {
+    pub(super) fn check(&self, made: &Path, kind: BinaryType) -> Result<(), SimError> {
         let name = |path: &Path| path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         let wrong = match std::fs::read(made) {
             Err(_) => Err("is not there"),

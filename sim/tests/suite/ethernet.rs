@@ -4,7 +4,7 @@
 use crate::echo::{answer, echoed, identity};
 use hdl::engine::protocol::Stream;
 use hdl::ethernet::board::{BoardEnd, Peer};
-use hdl::ethernet::datagram::{Datagram, Kind};
+use hdl::ethernet::datagram::{Datagram, DatagramType};
 use hdl::ethernet::{Datagrams, netlist};
 use hdl::rtl::netlist::Dir::{In, Out};
 use hdl::rtl::netlist::{Item, Module, Netlist};
@@ -294,7 +294,7 @@ fn a_pulled_cable_is_noticed() {
 }
 
 /// A datagram as it counts, whoever it is for. When `taken` is reported is a matter of time.
-fn heard(of: &(Peer, Vec<u8>)) -> (Peer, Kind, [u32; 3], Vec<u32>) {
+fn heard(of: &(Peer, Vec<u8>)) -> (Peer, DatagramType, [u32; 3], Vec<u32>) {
     let d = Datagram::decode(&of.1).expect("the board sends whole datagrams");
     (of.0, d.kind, [d.session, d.seq, d.ack], d.payload)
 }
@@ -321,15 +321,22 @@ fn the_verilog_answers(cases: usize) {
     let (mut session, mut seq, mut ack, mut time) = (1, 0u32, 0u32, 0u64);
     let mut kinds = [0; 6];
     for case in 0..cases {
-        let kind = [Kind::Data, Kind::Notice, Kind::Rewind, Kind::Start, Kind::End, Kind::Who];
+        let kind = [
+            DatagramType::Data,
+            DatagramType::Notice,
+            DatagramType::Rewind,
+            DatagramType::Start,
+            DatagramType::End,
+            DatagramType::Who,
+        ];
         // Mostly what a host of the session would say, now and then anything.
         let kind = if random.below(8) > 0 { kind[random.below(3) as usize] } else { kind[random.below(6) as usize] };
         let from = if random.below(10) > 0 { US } else { OTHER };
         let other_session = random.below(12) == 0;
-        let tag = if other_session || kind == Kind::Start { random.below(4) as u32 } else { session };
+        let tag = if other_session || kind == DatagramType::Start { random.below(4) as u32 } else { session };
         let off = |r: &mut Random| if r.below(6) == 0 { (r.below(600) as u32).wrapping_sub(300) } else { 0 };
         let payload: Vec<u32> = (0..random.below(90)).map(|_| random.bits() as u32 & 0x8000_001f).collect();
-        let payload = if [Kind::Start, Kind::Who].contains(&kind) { Vec::new() } else { payload };
+        let payload = if [DatagramType::Start, DatagramType::Who].contains(&kind) { Vec::new() } else { payload };
         let (seq_off, ack_off) = (off(&mut random), off(&mut random));
         let datagram = Datagram {
             kind,
@@ -387,29 +394,33 @@ fn the_verilog_answers(cases: usize) {
         compare(case, &wanted, &found);
         for (_, kind, [_, at, expected], payload) in &found {
             kinds[*kind as usize] += 1;
-            if [Kind::Data, Kind::Notice].contains(kind) {
+            if [DatagramType::Data, DatagramType::Notice].contains(kind) {
                 seq = *expected;
                 // The host acknowledges some of it.
                 ack = if random.below(3) > 0 { at.wrapping_add(payload.len() as u32) } else { *at };
-            } else if *kind == Kind::Start {
+            } else if *kind == DatagramType::Start {
                 (seq, ack) = (0, 0);
             }
         }
     }
     println!("{kinds:?} datagrams by kind");
-    assert!(kinds.iter().enumerate().all(|(k, n)| *n > 10 || k == Kind::Rewind as usize), "{kinds:?}");
+    assert!(kinds.iter().enumerate().all(|(k, n)| *n > 10 || k == DatagramType::Rewind as usize), "{kinds:?}");
 }
 
 /// The words of the stream in both, and what is said around them: how the words are cut into datagrams and how often the
 /// same is said again is a matter of time.
-fn compare(case: usize, wanted: &[(Peer, Kind, [u32; 3], Vec<u32>)], found: &[(Peer, Kind, [u32; 3], Vec<u32>)]) {
-    let aside = |all: &[(Peer, Kind, [u32; 3], Vec<u32>)]| -> Vec<_> {
-        all.iter().filter(|d| ![Kind::Data, Kind::Notice].contains(&d.1)).cloned().collect()
+fn compare(
+    case: usize,
+    wanted: &[(Peer, DatagramType, [u32; 3], Vec<u32>)],
+    found: &[(Peer, DatagramType, [u32; 3], Vec<u32>)],
+) {
+    let aside = |all: &[(Peer, DatagramType, [u32; 3], Vec<u32>)]| -> Vec<_> {
+        all.iter().filter(|d| ![DatagramType::Data, DatagramType::Notice].contains(&d.1)).cloned().collect()
     };
     assert_eq!(aside(wanted), aside(found), "case {case}");
-    let said = |all: &[(Peer, Kind, [u32; 3], Vec<u32>)]| {
-        let of: Vec<_> = all.iter().filter(|d| [Kind::Data, Kind::Notice].contains(&d.1)).collect();
-        let lost = of.iter().any(|d| d.1 == Kind::Notice);
+    let said = |all: &[(Peer, DatagramType, [u32; 3], Vec<u32>)]| {
+        let of: Vec<_> = all.iter().filter(|d| [DatagramType::Data, DatagramType::Notice].contains(&d.1)).collect();
+        let lost = of.iter().any(|d| d.1 == DatagramType::Notice);
         let end = of.last().map(|d| (d.0, d.2[0], d.2[1].wrapping_add(d.3.len() as u32), d.2[2]));
         let first = of.first().map(|d| d.2[1]);
         let words: Vec<u32> = of.iter().flat_map(|d| d.3.clone()).collect();
@@ -425,7 +436,7 @@ fn a_flood_does_not_make_a_board_deaf() {
     let Some(mut board) = simulated(&identity, false) else { return };
     let junk = vec![0x55; 200];
     (0..40_000).for_each(|_| board.give(OTHER, &junk));
-    board.give(US, &Datagram::bare(Kind::Who, 7).encode());
+    board.give(US, &Datagram::bare(DatagramType::Who, 7).encode());
     let mut answer = None;
     // Twice the time of what waits at most.
     for _ in 0..2 * 53_000 {
@@ -436,5 +447,5 @@ fn a_flood_does_not_make_a_board_deaf() {
         }
     }
     let answer = answer.expect("the board hears others in spite of the flood");
-    assert_eq!((answer.kind, answer.session), (Kind::Who, 7));
+    assert_eq!((answer.kind, answer.session), (DatagramType::Who, 7));
 }

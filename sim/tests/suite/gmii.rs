@@ -3,7 +3,7 @@
 use crate::echo::{answer, identity};
 use crate::ethernet::{Bench, CLOCK, RINGS, US, all, design, packets};
 use hdl::board::gigabit;
-use hdl::ethernet::datagram::{Datagram, Kind};
+use hdl::ethernet::datagram::{Datagram, DatagramType};
 use hdl::ethernet::{self, board::Peer};
 use sim::board::gmii::GmiiSim;
 use sim::board::words::Clocked;
@@ -70,20 +70,20 @@ fn boards_answer_anyone_but_serve_one_host() {
     let other = Peer { address: US.address + 1, port: US.port };
     // Who is there: the shortest datagram that there is, and ARP in front of the answer.
     for from in [US, other] {
-        board.give(from, &Datagram::bare(Kind::Who, 7).encode());
+        board.give(from, &Datagram::bare(DatagramType::Who, 7).encode());
         let (to, answer) = next(&mut board, 20_000).expect("an answer");
-        assert_eq!((to, answer.kind, answer.session), (from, Kind::Who, 7));
+        assert_eq!((to, answer.kind, answer.session), (from, DatagramType::Who, 7));
     }
-    board.give(US, &Datagram::bare(Kind::Start, 9).encode());
-    assert_eq!(next(&mut board, 20_000).map(|(to, d)| (to, d.kind)), Some((US, Kind::Start)));
-    board.give(other, &Datagram::bare(Kind::Start, 10).encode());
+    board.give(US, &Datagram::bare(DatagramType::Start, 9).encode());
+    assert_eq!(next(&mut board, 20_000).map(|(to, d)| (to, d.kind)), Some((US, DatagramType::Start)));
+    board.give(other, &Datagram::bare(DatagramType::Start, 10).encode());
     let (to, refusal) = next(&mut board, 20_000).expect("a refusal");
-    assert_eq!((to, refusal.kind, refusal.payload), (other, Kind::End, vec![US.address]));
+    assert_eq!((to, refusal.kind, refusal.payload), (other, DatagramType::End, vec![US.address]));
     // Words of others in the same session do not reach the engine: nothing comes back.
-    let stolen = Datagram { payload: vec![0x8000_0000, 5], ..Datagram::bare(Kind::Data, 9) };
+    let stolen = Datagram { payload: vec![0x8000_0000, 5], ..Datagram::bare(DatagramType::Data, 9) };
     board.give(other, &stolen.encode());
-    assert_eq!(next(&mut board, 20_000).map(|(to, d)| (to, d.kind)), Some((other, Kind::End)));
+    assert_eq!(next(&mut board, 20_000).map(|(to, d)| (to, d.kind)), Some((other, DatagramType::End)));
     board.give(US, &stolen.encode());
     let (to, answer) = next(&mut board, 20_000).expect("an answer");
-    assert_eq!((to, answer.kind, answer.ack), (US, Kind::Data, 2));
+    assert_eq!((to, answer.kind, answer.ack), (US, DatagramType::Data, 2));
 }

@@ -63,7 +63,7 @@ fn sources(args: &Args) -> Result<Input, Failure> {
 }
 
 /// A rank's part of the input.
-pub struct Part {
+pub struct RankInput {
     pub input: Input,
     /// Numbers of sources and targets in all; 0 for targets that are the sources.
     pub counts: [usize; 2],
@@ -72,7 +72,7 @@ pub struct Part {
 }
 
 /// One rank's part of the input. An array (`.npy`) is read by its rows; every rank reads the whole of other files.
-pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Part, Failure> {
+pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<RankInput, Failure> {
     let cut = |column: &Vec<f64>, range: Range<usize>| column[range].to_vec();
     let mut count = 0;
     let mut read = Vec::new();
@@ -88,7 +88,7 @@ pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Part, 
             t.each_ref().map(|column| cut(column, slice(column.len())))
         });
         let n = whole.particles.len();
-        return Ok(Part { input: Input { targets, ..whole.part(slice(n)) }, counts: [n, count], read });
+        return Ok(RankInput { input: Input { targets, ..whole.part(slice(n)) }, counts: [n, count], read });
     }
     let targets = match &args.targets {
         None => None,
@@ -116,17 +116,17 @@ pub fn part(args: &Args, slice: &dyn Fn(usize) -> Range<usize>) -> Result<Part, 
         let range = slice(args.n);
         memory::check(range.len() as u64 * BYTES_A_PARTICLE, format!("an FMM of {} particles a rank", range.len()))?;
         let particles = random::generate_part(args.n, range, distribution, charge, args.seed);
-        return Ok(Part { input: Input { targets, ..particles.into() }, counts: [args.n, count], read });
+        return Ok(RankInput { input: Input { targets, ..particles.into() }, counts: [args.n, count], read });
     };
     if let Some((bytes, n)) = rows(path, slice, &SOURCES)? {
         let input = Input::from_npy(&bytes).map_err(|e| Failure::file(path, e.behind(slice(n).start)))?;
         read.push((path.clone(), Content::File(path.clone())));
-        return Ok(Part { input: Input { targets, ..input }, counts: [n, count], read });
+        return Ok(RankInput { input: Input { targets, ..input }, counts: [n, count], read });
     }
     let whole = sources(args)?;
     read.push((path.clone(), same::of_sources(&whole)));
     let (n, range) = (whole.particles.len(), slice(whole.particles.len()));
-    Ok(Part { input: Input { targets, ..whole.part(range) }, counts: [n, count], read })
+    Ok(RankInput { input: Input { targets, ..whole.part(range) }, counts: [n, count], read })
 }
 
 /// Refuses what one process of many alone could read.

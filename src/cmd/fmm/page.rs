@@ -62,7 +62,7 @@ pub fn text(rows: Vec<Row>, on_card: bool) -> String {
 }
 
 /// A row of relative L2 errors: by truncation (where there is none, by rounding), the grid, the formats of P2P, those of M2L, and of all.
-pub struct Part {
+pub struct ErrorRow {
     pub name: &'static str,
     pub errors: [String; 5],
 }
@@ -81,7 +81,7 @@ pub struct Page {
     pub notes: Vec<String>,
     pub facts: Vec<(&'static str, String)>,
     /// The parts of the error, where they were asked for.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ErrorRow>,
     /// P2P on GPUs and boards.
     pub predicted: Vec<roofline::Row>,
 }

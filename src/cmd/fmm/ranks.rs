@@ -6,7 +6,7 @@ use fmm::data::problem::{Geometry, Sources};
 use fmm::octree::FmmError;
 use pairforge::fmm::Problem;
 use pairforge::fmm::ranks::same::{self, Content};
-use pairforge::fmm::ranks::{Job, Part, Solved, slice};
+use pairforge::fmm::ranks::{Job, RankSlice, Solved, slice};
 use ranks::comm::{Comm, Tag, agree, gather_u64};
 use ranks::measured::RanksReport;
 use ranks::mpi::{self, Mpi};
@@ -94,7 +94,8 @@ pub fn run(args: &Args, world: World) -> Result<(), Failure> {
             let (n, all) = (input.particles.len(), problem(&input));
             let found = threads::run(ranks, |comm| {
                 let is_first = comm.rank() == 0;
-                let part = Part { own: part(&input, &|n| slice(n, comm)), n, whole: Some(&all).filter(|_| is_first) };
+                let part =
+                    RankSlice { own: part(&input, &|n| slice(n, comm)), n, whole: Some(&all).filter(|_| is_first) };
                 let save = || if is_first { files::save_particles(args, &input) } else { Ok(()) };
                 solve(args, &job, comm, &part, save)
             });
@@ -153,7 +154,13 @@ fn part<'a>(input: &'a Input, slice: &dyn Fn(usize) -> Range<usize>) -> Problem<
 }
 
 /// One rank's part. The particles are saved, where that is asked for, once all ranks have what they compute on.
-fn solve(args: &Args, job: &Job, comm: &dyn Comm, part: &Part, save: impl FnOnce() -> Result<(), Failure>) -> Ended {
+fn solve(
+    args: &Args,
+    job: &Job,
+    comm: &dyn Comm,
+    part: &RankSlice,
+    save: impl FnOnce() -> Result<(), Failure>,
+) -> Ended {
     let mut opened = job.open(comm, expected_pairs(args))?;
     agree(comm, save().map_err(of_rank))?;
     opened.solve(comm, part)
@@ -211,7 +218,7 @@ fn on_mpi(args: &Args, chosen: Chosen, mpi: &Mpi) -> Result<(), Failure> {
     let known = costs::known_on(mpi)?;
     let job = agreed(mpi, Job::on(chosen.asked, chosen.route, known, 1).map_err(Failure::from))?;
     same::kernels(mpi, job.graphs()).map_err(failure_of)?;
-    let files::Part { input, counts, read } = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
+    let files::RankInput { input, counts, read } = agreed(mpi, files::part(args, &|n| slice(n, mpi)))?;
     same_input(mpi, counts, &read)?;
     // What is right at some targets are sums over all particles.
     let needs_points = [&args.output, &args.at_sources].into_iter().flatten().any(|path| files::is_vtk(path));
@@ -220,7 +227,7 @@ fn on_mpi(args: &Args, chosen: Chosen, mpi: &Mpi) -> Result<(), Failure> {
     let mut whole = agreed(mpi, if args.tol.is_some() { read() } else { Ok(None) })?;
     let found = {
         let all = whole.as_ref().map(problem);
-        let part = Part { own: problem(&input), n: counts[0], whole: all.as_ref() };
+        let part = RankSlice { own: problem(&input), n: counts[0], whole: all.as_ref() };
         solve(args, &job, mpi, &part, || files::save_particles_of_ranks(args, &input, counts[0], mpi))
     };
     if let Err(RankError::Lost(text)) = &found {

@@ -1,6 +1,6 @@
 //! The table of an FMM run, for a terminal and as a page.
 
-use super::page::{self, Page, Part, Row, or_dash, seconds};
+use super::page::{self, ErrorRow, Page, Row, or_dash, seconds};
 use super::roofline;
 use fmm::octree::budget::{Budget, Cause, Parts};
 use fmm::octree::stats::{LeafBy, Reference, Stats};
@@ -136,12 +136,12 @@ fn notes(s: &Stats) -> Vec<String> {
 }
 
 /// The parts of the error.
-fn parts(budget: &Budget) -> Vec<Part> {
+fn parts(budget: &Budget) -> Vec<ErrorRow> {
     let row = |(name, parts): (&'static str, &Parts)| {
         let Parts { truncation, rounding, grid, p2p, m2l, total, .. } = *parts;
         // One of both is 0: direct sums have no truncation.
         let errors = [truncation.max(rounding), grid, p2p, m2l, total].map(number);
-        Part { name, errors }
+        ErrorRow { name, errors }
     };
     let both = [Some(("potential", &budget.potential)), budget.gradient.as_ref().map(|g| ("gradient", g))];
     both.into_iter().flatten().map(row).collect()
@@ -177,7 +177,7 @@ fn shares(budget: &Budget) -> String {
         format!("{name:<22}{}\n", cells.iter().map(|c| format!("{c:>13}")).collect::<String>())
     };
     let mut out = "\n".to_string() + &line("relative L2 error by", &page::CAUSES);
-    for Part { name, errors } in parts(budget) {
+    for ErrorRow { name, errors } in parts(budget) {
         out += &line(name, &errors.each_ref().map(String::as_str));
     }
     out + &advice(budget) + "\n"

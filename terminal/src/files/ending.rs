@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Format of an output by the endings of its name. A name without one is fine.
 #[derive(Clone, Copy)]
-pub struct Kind {
+pub struct FileType {
     /// In words, behind "writes".
     what: &'static str,
     /// None for any.
@@ -15,25 +15,25 @@ pub struct Kind {
     takes_format: bool,
 }
 
-const fn kind(what: &'static str, endings: &'static [&'static str]) -> Kind {
-    Kind { what, endings, takes_format: false }
+const fn kind(what: &'static str, endings: &'static [&'static str]) -> FileType {
+    FileType { what, endings, takes_format: false }
 }
 
 /// Columns of numbers.
-pub const TABLE: Kind = Kind {
+pub const TABLE: FileType = FileType {
     takes_format: true,
     ..kind("CSV (.csv, .txt), a NumPy array (.npy) or VTK (.vtk, .vtu)", &["csv", "txt", "npy", "vtk", "vtu"])
 };
-pub const CSV: Kind = kind("CSV (.csv, .txt)", &["csv", "txt"]);
-pub const JSON: Kind = kind("JSON (.json)", &["json"]);
-pub const SVG: Kind = kind("SVG (.svg)", &["svg"]);
-pub const HTML: Kind = kind("HTML (.html, .htm)", &["html", "htm"]);
-pub const WAVE: Kind = kind("a waveform (.fst)", &["fst"]);
-pub const KERNEL: Kind = kind("a kernel (.pg2)", &["pg2"]);
+pub const CSV: FileType = kind("CSV (.csv, .txt)", &["csv", "txt"]);
+pub const JSON: FileType = kind("JSON (.json)", &["json"]);
+pub const SVG: FileType = kind("SVG (.svg)", &["svg"]);
+pub const HTML: FileType = kind("HTML (.html, .htm)", &["html", "htm"]);
+pub const WAVE: FileType = kind("a waveform (.fst)", &["fst"]);
+pub const KERNEL: FileType = kind("a kernel (.pg2)", &["pg2"]);
 /// A line of text, under any name.
-pub const PLAIN: Kind = kind("text", &[]);
+pub const PLAIN: FileType = kind("text", &[]);
 
-impl Kind {
+impl FileType {
     /// Refuses a name that promises another format.
     pub fn check(self, option: &str, path: &Path) -> Result<(), Failure> {
         match ending(path) {

@@ -5,7 +5,7 @@
 //! same slopes transposed. Second derivatives are slopes of slopes.
 
 use super::harmonics::Harmonics;
-use super::points::{self, Harmonic, Kind};
+use super::points::{self, Harmonic, HarmonicKind};
 use super::{Solid, matrices, terms};
 use crate::arith::lanes::Real;
 use crate::arith::vector::Vectors;
@@ -66,26 +66,26 @@ impl<T: Vectors> Solid<T> {
 
 impl<T: Vectors> Derivatives<T> for Solid<T> {
     fn p2m_dipoles(&self, points: Points<T>, dipoles: [&[T]; 3], m: &mut [T], scratch: &mut Vec<T>) {
-        let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: Kind::Regular };
+        let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: HarmonicKind::Regular };
         self.dipoles(&harmonic, &self.local_slopes, points, dipoles, m, scratch);
     }
 
     fn p2l_dipoles(&self, _: u32, points: Points<T>, dipoles: [&[T]; 3], l: &mut [T], scratch: &mut Vec<T>) {
-        let harmonic = Harmonic { harmonics: &self.harmonics[1], kind: Kind::Irregular };
+        let harmonic = Harmonic { harmonics: &self.harmonics[1], kind: HarmonicKind::Irregular };
         self.dipoles(&harmonic, &self.multipole_slopes, points, dipoles, l, scratch);
     }
 
     fn l2p_hessian(&self, l: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], scratch: &mut Vec<T>) {
         let slopes = &self.local_slopes;
         let first = slopes.each_ref().map(|s| slope(s, l, l.len()));
-        let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: Kind::Regular };
+        let harmonic = Harmonic { harmonics: &self.harmonics[0], kind: HarmonicKind::Regular };
         points::hessians(self.isa, &harmonic, points.x, &factors(&first, slopes, l.len()), out, scratch);
     }
 
     fn m2p_hessian(&self, _: u32, m: &[T], points: Points<T>, out: &mut [SecondDerivatives<T>], scratch: &mut Vec<T>) {
         let upper = self.upper.get_or_init(|| Upper::new(self.order));
         let first = self.multipole_slopes.each_ref().map(|s| slope(s, m, terms::count(self.order + 1)));
-        let harmonic = Harmonic { harmonics: &upper.harmonics, kind: Kind::Irregular };
+        let harmonic = Harmonic { harmonics: &upper.harmonics, kind: HarmonicKind::Irregular };
         let factors = factors(&first, &upper.slopes, terms::count(self.order + 2));
         points::hessians(self.isa, &harmonic, points.x, &factors, out, scratch);
     }

@@ -9,7 +9,7 @@ use crate::arith::vector::{Vector, vectorised};
 
 /// The kind of harmonics: regular ones within the cell (P2M, L2P), irregular ones outside it (P2L, M2P).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum HarmonicKind {
     Regular,
     Irregular,
 }
@@ -17,7 +17,7 @@ pub enum Kind {
 /// The harmonics of a kind up to an order.
 pub struct Harmonic<'a, T> {
     pub harmonics: &'a Harmonics<T>,
-    pub kind: Kind,
+    pub kind: HarmonicKind,
 }
 
 vectorised! {
@@ -70,8 +70,8 @@ unsafe fn harmonics<V: Vector>(harmonic: &Harmonic<V::Item>, x: &[&[V::Item]; 3]
         // No closure: it would not have the instructions of the vector.
         let x = [part::<V>(x[0], first, fill), part::<V>(x[1], first, fill), part::<V>(x[2], first, fill)];
         match harmonic.kind {
-            Kind::Regular => harmonic.harmonics.regular(x, V::splat(V::Item::ONE), out),
-            Kind::Irregular => harmonic.harmonics.irregular(x, out),
+            HarmonicKind::Regular => harmonic.harmonics.regular(x, V::splat(V::Item::ONE), out),
+            HarmonicKind::Irregular => harmonic.harmonics.irregular(x, out),
         }
     }
 }

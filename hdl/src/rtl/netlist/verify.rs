@@ -41,7 +41,7 @@ impl Netlist {
 
 /// The kind of object a name denotes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum ObjectKind {
     Input,
     /// A signal that must be driven by something else: an output or a net.
     Driven,
@@ -55,7 +55,7 @@ enum Kind {
 
 /// A name of a module.
 struct Signal {
-    kind: Kind,
+    kind: ObjectKind,
     width: u32,
     /// Its index where it waits for what drives it.
     index: u32,
@@ -79,14 +79,14 @@ fn ensure(condition: bool, message: impl FnOnce() -> String) -> Checked {
 impl<'a> Check<'a> {
     fn run(mut self, modules: &FastMap<&'a str, &'a Module>) -> Checked {
         for p in &self.m.ports {
-            self.declare(&p.name, if p.dir == Dir::In { Kind::Input } else { Kind::Driven }, p.width)?;
+            self.declare(&p.name, if p.dir == Dir::In { ObjectKind::Input } else { ObjectKind::Driven }, p.width)?;
         }
         self.terms()?;
         if self.m.items.iter().any(|i| matches!(i, Item::Text(_))) {
             return self.text();
         }
         let clocked = self.m.items.iter().any(|i| i.uses_clock() && !matches!(i, Item::Instance { .. }));
-        ensure(!clocked || self.is("clk", Kind::Input, 1), || "registers without a clock".into())?;
+        ensure(!clocked || self.is("clk", ObjectKind::Input, 1), || "registers without a clock".into())?;
         for item in &self.m.items {
             self.item(item, modules)?;
         }
@@ -109,20 +109,20 @@ impl<'a> Check<'a> {
     fn item(&mut self, item: &'a Item, modules: &FastMap<&'a str, &'a Module>) -> Checked {
         match item {
             Item::Comment(_) | Item::Text(_) => Ok(()),
-            Item::Net { name, width } => self.declare(name, Kind::Driven, *width),
-            Item::Hold { name, width } => self.declare(name, Kind::Held, *width),
+            Item::Net { name, width } => self.declare(name, ObjectKind::Driven, *width),
+            Item::Hold { name, width } => self.declare(name, ObjectKind::Held, *width),
             Item::Wire { name, value } => {
                 self.reads(value)?;
-                self.declare(name, Kind::Own, value.width())
+                self.declare(name, ObjectKind::Own, value.width())
             }
             Item::Reg { name, next } => {
                 // A register may read itself.
-                self.declare(name, Kind::Own, next.width())?;
+                self.declare(name, ObjectKind::Own, next.width())?;
                 self.reads(next)
             }
             Item::Load { name, next } => {
                 self.reads(next)?;
-                let held = self.names.get(&**name).is_some_and(|n| n.kind == Kind::Held);
+                let held = self.names.get(&**name).is_some_and(|n| n.kind == ObjectKind::Held);
                 ensure(held, || format!("{name} is loaded and is no register that waits for it"))?;
                 self.whole(name, next.width(), format_args!("what it takes"))
             }
@@ -147,7 +147,7 @@ impl<'a> Check<'a> {
         ensure(width <= 64 && !data.iter().any(|word| width < 64 && word >> width != 0), || {
             format!("a word of memory {name} has more than {width} bits")
         })?;
-        self.declare(name, Kind::Own, width)?;
+        self.declare(name, ObjectKind::Own, width)?;
         // No item after this one may be called as the memory is.
         let memory = format!("{name}{ROM}");
         let taken = self.names.contains_key(memory.as_str())
@@ -155,13 +155,13 @@ impl<'a> Check<'a> {
         ensure(!taken, || format!("{memory} is declared and is the memory of {name}"))
     }
 
-    fn declare(&mut self, name: &'a str, kind: Kind, width: u32) -> Checked {
+    fn declare(&mut self, name: &'a str, kind: ObjectKind, width: u32) -> Checked {
         match () {
             _ if !is_identifier(name) => Err(format!("`{name}` is no name of a signal")),
             _ if width == 0 => Err(format!("{name} has no bits")),
             _ => {
                 let index = self.waiting.len() as u32;
-                if matches!(kind, Kind::Driven | Kind::Held) {
+                if matches!(kind, ObjectKind::Driven | ObjectKind::Held) {
                     self.waiting.push((name, width));
                 }
                 let before = self.names.insert(name, Signal { kind, width, index });
@@ -170,7 +170,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn is(&self, name: &str, kind: Kind, width: u32) -> bool {
+    fn is(&self, name: &str, kind: ObjectKind, width: u32) -> bool {
         self.names.get(name).is_some_and(|n| (n.kind, n.width) == (kind, width))
     }
 
@@ -180,7 +180,7 @@ impl<'a> Check<'a> {
         value.reads(&mut |name, full, _, _| {
             let found = match self.names.get(&**name) {
                 None => format!("{name} is used before it is declared, or is not declared at all"),
-                Some(Signal { kind: Kind::NoSignal, .. }) => format!("{name} is no signal"),
+                Some(Signal { kind: ObjectKind::NoSignal, .. }) => format!("{name} is no signal"),
                 Some(Signal { width, .. }) if *width != full => {
                     format!("{name} has {width} bits and is read as one of {full}")
                 }
@@ -193,7 +193,7 @@ impl<'a> Check<'a> {
 
     /// Connections of an instance: each port once, to as many bits, and outputs to what may be driven.
     fn instance(&mut self, name: &'a str, inner: &Module, connections: &'a [(Name, Value)]) -> Checked {
-        self.declare(name, Kind::NoSignal, 1)?;
+        self.declare(name, ObjectKind::NoSignal, 1)?;
         // Most are in the order of the ports, one for each.
         let in_order = inner.ports.iter().map(|p| &p.name).eq(connections.iter().map(|c| &c.0));
         if in_order {
@@ -242,7 +242,9 @@ impl<'a> Check<'a> {
 
     fn part(&mut self, name: &str, (high, low): (u32, u32), by: fmt::Arguments) -> Checked {
         match self.names.get(name) {
-            Some(Signal { kind: Kind::Driven | Kind::Held, index, .. }) => self.driven.push((*index, low, high)),
+            Some(Signal { kind: ObjectKind::Driven | ObjectKind::Held, index, .. }) => {
+                self.driven.push((*index, low, high))
+            }
             Some(_) => return Err(format!("{name} is driven twice, once by {by}")),
             None => return Err(format!("{name} is driven before it is declared, or is not declared at all")),
         }
@@ -272,7 +274,7 @@ impl<'a> Check<'a> {
         for term in &self.m.terms {
             for (port, width) in term.ports.iter().zip(term.shape.widths()) {
                 // Only ports are declared by now, and of them outputs are what something drives.
-                let is_output = self.is(port, Kind::Driven, width);
+                let is_output = self.is(port, ObjectKind::Driven, width);
                 ensure(is_output, || format!("{port}, {width} bits of the term {}, is no such output", term.output))?;
             }
         }

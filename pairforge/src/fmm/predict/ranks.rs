@@ -23,7 +23,7 @@ use std::sync::PoisonError;
 use std::time::Instant;
 
 /// One rank with its slice of the particles.
-pub struct Part<'a> {
+pub struct RankProblem<'a> {
     pub comm: &'a dyn Comm,
     pub kernels: &'a Kernels,
     pub positions: Columns<'a>,
@@ -33,7 +33,7 @@ pub struct Part<'a> {
     pub costs: &'a Costs,
 }
 
-impl Part<'_> {
+impl RankProblem<'_> {
     fn slice<'s>(&'s self, options: &'s FmmOptions) -> Slice<'s> {
         Slice {
             geometry: self.positions.into(),

@@ -94,39 +94,39 @@ pub fn of_text(text: &str) -> Result<Operations, Unfit> {
 
 /// The type of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Kind {
+enum ValueType {
     Truth,
     Int { bits: u32, signed: bool },
     F32,
     F64,
 }
 
-impl Kind {
+impl ValueType {
     fn is_float(self) -> bool {
-        matches!(self, Kind::F32 | Kind::F64)
+        matches!(self, ValueType::F32 | ValueType::F64)
     }
 
     /// 32-bit words of it.
     fn words(self) -> u32 {
         match self {
-            Kind::Int { bits, .. } => bits.div_ceil(32),
-            Kind::F64 => 2,
+            ValueType::Int { bits, .. } => bits.div_ceil(32),
+            ValueType::F64 => 2,
             _ => 1,
         }
     }
 
     /// The type of a sum of both, as in C.
-    fn with(self, other: Kind) -> Kind {
+    fn with(self, other: ValueType) -> ValueType {
         match (self, other) {
-            (Kind::F64, _) | (_, Kind::F64) => Kind::F64,
-            (Kind::F32, _) | (_, Kind::F32) => Kind::F32,
-            (Kind::Int { bits: a, signed: s }, Kind::Int { bits: b, signed: t }) => match a.cmp(&b) {
-                std::cmp::Ordering::Equal => Kind::Int { bits: a, signed: s && t },
+            (ValueType::F64, _) | (_, ValueType::F64) => ValueType::F64,
+            (ValueType::F32, _) | (_, ValueType::F32) => ValueType::F32,
+            (ValueType::Int { bits: a, signed: s }, ValueType::Int { bits: b, signed: t }) => match a.cmp(&b) {
+                std::cmp::Ordering::Equal => ValueType::Int { bits: a, signed: s && t },
                 std::cmp::Ordering::Less => other,
                 std::cmp::Ordering::Greater => self,
             },
-            (Kind::Truth, other) => other,
-            (kind, Kind::Truth) => kind,
+            (ValueType::Truth, other) => other,
+            (kind, ValueType::Truth) => kind,
         }
     }
 }
@@ -147,7 +147,7 @@ enum Made {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Value {
     made: Made,
-    kind: Kind,
+    kind: ValueType,
     args: Vec<usize>,
 }
 
@@ -163,7 +163,7 @@ struct Values {
 }
 
 impl Values {
-    fn add(&mut self, made: Made, kind: Kind, args: Vec<usize>) -> usize {
+    fn add(&mut self, made: Made, kind: ValueType, args: Vec<usize>) -> usize {
         let varies = match &made {
             // The names of records are those of the modes: t a target, p the parameters, j a source, s the sums.
             Made::Given(name) => !["t.", "p.", "xi[", "eps2"].iter().any(|fixed| name.starts_with(fixed)),

@@ -24,7 +24,7 @@ const GUARD: u64 = 32;
 
 /// Uses that share units.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Kind {
+pub struct SharedUses {
     /// Operator and formats, for people.
     pub what: String,
     /// Index of the units' module in the library; `None` for sums, whose adders are the lane's.
@@ -43,7 +43,7 @@ pub struct Kind {
     pub fixed: bool,
 }
 
-impl Kind {
+impl SharedUses {
     /// The fewest units that serve the uses in `ii` clocks.
     pub fn least(&self, ii: u32) -> u32 {
         if self.fixed { self.units } else { (self.items.len() as u32).div_ceil(ii) }
@@ -53,7 +53,7 @@ impl Kind {
 /// The hardware of all operators, and those that share.
 pub(super) struct Wish {
     pub library: Library,
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<SharedUses>,
 }
 
 /// Nodes that could share: one operator, the formats of its arguments and its attributes.
@@ -95,7 +95,7 @@ pub(super) fn kinds(graph: &Graph, fixed: &[bool], clock: Clock, ii: u32) -> Wis
         }
         let formats: Vec<String> = group.inst.args.iter().map(Format::to_string).collect();
         let flags = if group.points.is_some() { Flags::SATURATION } else { group.op.flags(&group.inst) };
-        kinds.push(Kind {
+        kinds.push(SharedUses {
             what: format!("{} {}", group.op.name(), formats.join(" ")),
             module: library.index(group.nodes[0]),
             items: group.nodes.clone(),
@@ -199,17 +199,17 @@ fn shares(group: &Group, clock: Clock, ii: u32) -> bool {
 }
 
 /// The resources of a use.
-struct Part {
+struct UnitResources {
     tables: u64,
     multipliers: u64,
     memory_bits: u64,
 }
 
 /// The resources of one use.
-fn part(op: &dyn Operator, inst: &Inst, clock: Clock) -> Part {
+fn part(op: &dyn Operator, inst: &Inst, clock: Clock) -> UnitResources {
     let made = circuit(op, inst, clock);
     let memory_bits = op.table(inst).map_or(0, |t| t.bits);
-    Part { tables: made.tables(), multipliers: made.multipliers() as u64, memory_bits }
+    UnitResources { tables: made.tables(), multipliers: made.multipliers() as u64, memory_bits }
 }
 
 /// For each group whether its products are in logic: those that cost least there, until the rest keeps to the limit.
@@ -240,9 +240,9 @@ fn in_logic(groups: &[Group], clock: Clock, ii: u32) -> Vec<bool> {
 }
 
 /// All sums, where they are added up in slices.
-fn sliced_sums(graph: &Graph, slices: &Slices) -> Kind {
+fn sliced_sums(graph: &Graph, slices: &Slices) -> SharedUses {
     let n = graph.nodes.len();
-    Kind {
+    SharedUses {
         what: format!("sum of {} slices", slices.each),
         module: None,
         items: (n..n + graph.outputs.len()).collect(),
@@ -256,12 +256,12 @@ fn sliced_sums(graph: &Graph, slices: &Slices) -> Kind {
 }
 
 /// The sums that share adders, by format.
-fn shared_sums(graph: &Graph, fixed: &[bool], clock: Clock, ii: u32) -> Vec<Kind> {
-    let mut kinds: Vec<(Format, Kind)> = Vec::new();
+fn shared_sums(graph: &Graph, fixed: &[bool], clock: Clock, ii: u32) -> Vec<SharedUses> {
+    let mut kinds: Vec<(Format, SharedUses)> = Vec::new();
     for (k, o) in graph.outputs.iter().enumerate().filter(|(k, _)| sums(graph, fixed, *k)) {
         let format = graph.node(o.value).format;
         let at = kinds.iter().position(|(f, _)| *f == format).unwrap_or_else(|| {
-            let kind = Kind {
+            let kind = SharedUses {
                 what: format!("sum {format}"),
                 module: None,
                 items: Vec::new(),

@@ -9,7 +9,7 @@ use fmm::octree::{FmmOptions, Plan};
 use hdl::board::Board;
 use pairforge::fmm::kernels::Kernels;
 use pairforge::fmm::predict::fill::Work;
-use pairforge::fmm::predict::ranks::Part;
+use pairforge::fmm::predict::ranks::RankProblem;
 use pairforge::fmm::ranks::{same, slice};
 use ranks::mpi::Mpi;
 use ranks::{RankError, threads};
@@ -32,7 +32,7 @@ pub fn on_threads(args: &Args, name: &str, ranks: usize) -> Result<(), Failure> 
         let own = slice(n, comm);
         let positions = input.particles.columns().map(|column| &column[own.clone()]);
         let (charges, costs) = (&input.particles.q[own], &known.costs);
-        let part = Part { comm, kernels: &kernels, positions, charges, options: &options, costs };
+        let part = RankProblem { comm, kernels: &kernels, positions, charges, options: &options, costs };
         part.report(n, &machine)
     });
     let found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(failure_of)?;
@@ -57,7 +57,7 @@ pub fn on_mpi(args: &Args, name: &str, mpi: &Mpi) -> Result<(), Failure> {
     let n = counts[0];
     let (options, costs) = (options(args), &known.costs);
     let (positions, charges) = (input.particles.columns(), &input.particles.q[..]);
-    let part = Part { comm: mpi, kernels: &kernels, positions, charges, options: &options, costs };
+    let part = RankProblem { comm: mpi, kernels: &kernels, positions, charges, options: &options, costs };
     let work = || part.work().map_err(failure_of);
     let wanted = Wanted { predict: &args.predict, engine: &args.engine, kernels: &kernels, work: &work };
     let machine = agreed(mpi, wanted.machine(board))?;

@@ -1,9 +1,9 @@
 //! The cost of each value in instructions of compute capability 9, and which are fused with their readers.
 
-use super::{Kind, Made, Operations, Value, Values};
+use super::{Made, Operations, Value, ValueType, Values};
 
-const U32: Kind = Kind::Int { bits: 32, signed: false };
-const I32: Kind = Kind::Int { bits: 32, signed: true };
+const U32: ValueType = ValueType::Int { bits: 32, signed: false };
+const I32: ValueType = ValueType::Int { bits: 32, signed: true };
 
 fn integer(count: u32) -> Operations {
     Operations { integer: count, ..Operations::default() }
@@ -23,19 +23,19 @@ fn single(functions: u32, fused: u32, plain: u32, integer: u32) -> Operations {
 }
 
 /// The type of a function's result, for a function that the modes use.
-pub(super) fn result(name: &str, args: &[Kind]) -> Option<Kind> {
-    let float = args.iter().copied().fold(Kind::F32, |k, a| if a == Kind::F32 { k } else { Kind::F64 });
+pub(super) fn result(name: &str, args: &[ValueType]) -> Option<ValueType> {
+    let float = args.iter().copied().fold(ValueType::F32, |k, a| if a == ValueType::F32 { k } else { ValueType::F64 });
     Some(match name {
         "pf_shr32" | "pf_shl32" | "pf_clz32" | "pf_clz64" | "pf_clz128" | "pf_mulf" | "pf_addf" | "pf_muld"
         | "pf_addd" => U32,
-        "pf_shr64" | "pf_shl64" => Kind::Int { bits: 64, signed: false },
-        "pf_shr128" | "pf_shl128" => Kind::Int { bits: 128, signed: false },
+        "pf_shr64" | "pf_shl64" => ValueType::Int { bits: 64, signed: false },
+        "pf_shr128" | "pf_shl128" => ValueType::Int { bits: 128, signed: false },
         "pf_roundd32" | "pf_cutd32" | "pf_roundf32" => I32,
-        "pf_roundd64" | "pf_cutd64" | "pf_roundf" => Kind::Int { bits: 64, signed: true },
+        "pf_roundd64" | "pf_cutd64" | "pf_roundf" => ValueType::Int { bits: 64, signed: true },
         // Elements of a table are held in as few bytes as they need; the most are words.
         "PF_AT" | "__popcll" | "__clzll" => I32,
-        "__double_as_longlong" => Kind::Int { bits: 64, signed: true },
-        "__longlong_as_double" => Kind::F64,
+        "__double_as_longlong" => ValueType::Int { bits: 64, signed: true },
+        "__longlong_as_double" => ValueType::F64,
         "sqrt" | "rsqrt" | "exp" | "log" | "sin" | "cos" | "erfc" | "erf" | "pow" | "ldexp" | "fabs" | "fmin"
         | "fmax" | "rint" | "trunc" | "floor" | "ceil" | "round" | "tanh" | "atan" => float,
         _ => return None,
@@ -43,8 +43,8 @@ pub(super) fn result(name: &str, args: &[Kind]) -> Option<Kind> {
 }
 
 /// The cost of a call. Functions of double precision are counted by the length of their common way.
-fn call(name: &str, kind: Kind) -> Operations {
-    let is_single = kind == Kind::F32;
+fn call(name: &str, kind: ValueType) -> Operations {
+    let is_single = kind == ValueType::F32;
     match name {
         "pf_shr32" | "pf_shl32" => integer(1),
         "pf_shr64" | "pf_shl64" => integer(4),
@@ -164,9 +164,9 @@ fn fuses(values: &Values, reader: &Value, arg: &Value) -> bool {
     }
     let is_scaling = inner == "<<" && arg.args.len() == 2 && values.is_literal(arg.args[1]);
     match outer {
-        _ if reader.kind == Kind::Truth => false,
+        _ if reader.kind == ValueType::Truth => false,
         "+" | "-" => matches!(inner, "+" | "-" | "*") || is_scaling,
-        "&" | "|" | "^" => matches!(inner, "&" | "|" | "^") && arg.kind != Kind::Truth,
+        "&" | "|" | "^" => matches!(inner, "&" | "|" | "^") && arg.kind != ValueType::Truth,
         _ => false,
     }
 }
@@ -179,8 +179,8 @@ fn cost(values: &Values, id: usize, value: &Value, fused: &[bool]) -> Operations
         Made::Call(name) => call(name, value.kind),
         Made::Cast => cast(arg(0), value.kind),
         Made::Select => {
-            let test = if arg(0) == Kind::Truth { 0 } else { arg(0).words() };
-            integer(test + if value.kind == Kind::Truth { 0 } else { value.kind.words() })
+            let test = if arg(0) == ValueType::Truth { 0 } else { arg(0).words() };
+            integer(test + if value.kind == ValueType::Truth { 0 } else { value.kind.words() })
         }
         Made::Operator(operator) => {
             let takes_product = values.list[id].args.iter().any(|a| fused[*a]);
@@ -189,11 +189,11 @@ fn cost(values: &Values, id: usize, value: &Value, fused: &[bool]) -> Operations
     }
 }
 
-fn cast(from: Kind, to: Kind) -> Operations {
+fn cast(from: ValueType, to: ValueType) -> Operations {
     match (from, to) {
         _ if from == to => Operations::default(),
         (a, b) if a.is_float() || b.is_float() => conversions(1, 0),
-        (Kind::Int { bits: a, signed: true }, Kind::Int { bits: b, .. }) if a < b => integer(1),
+        (ValueType::Int { bits: a, signed: true }, ValueType::Int { bits: b, .. }) if a < b => integer(1),
         _ => Operations::default(),
     }
 }
@@ -202,7 +202,7 @@ fn of_operator(values: &Values, operator: &str, value: &Value, takes_one: bool) 
     let first = values.list[value.args[0]].kind;
     let second = value.args.get(1).map(|b| values.list[*b].kind);
     let of = second.map_or(first, |b| first.with(b));
-    if operator == "/" && of == Kind::F32 && values.is_literal(value.args[0]) {
+    if operator == "/" && of == ValueType::F32 && values.is_literal(value.args[0]) {
         return single(1, 0, 0, 0);
     }
     if of.is_float() {
@@ -212,8 +212,8 @@ fn of_operator(values: &Values, operator: &str, value: &Value, takes_one: bool) 
     let constant = |k: usize| value.args.get(k).is_some_and(|a| values.is_literal(*a));
     match operator {
         "~" | "!" | "||" | "&&" => Operations::default(),
-        "&" | "|" | "^" if value.kind == Kind::Truth => Operations::default(),
-        "==" | "!=" | "<" | ">" | "<=" | ">=" if of == Kind::Truth => Operations::default(),
+        "&" | "|" | "^" if value.kind == ValueType::Truth => Operations::default(),
+        "==" | "!=" | "<" | ">" | "<=" | ">=" if of == ValueType::Truth => Operations::default(),
         "<<" | ">>" => integer(match (words, constant(1)) {
             (1, _) => 1,
             (2, true) => 2,
@@ -239,8 +239,8 @@ fn of_operator(values: &Values, operator: &str, value: &Value, takes_one: bool) 
     }
 }
 
-fn of_floats(operator: &str, kind: Kind, is_unary: bool, takes_one: bool) -> Operations {
-    let is_single = kind == Kind::F32;
+fn of_floats(operator: &str, kind: ValueType, is_unary: bool, takes_one: bool) -> Operations {
+    let is_single = kind == ValueType::F32;
     match operator {
         // A sign is read with the operand.
         "-" if is_unary => Operations::default(),

@@ -1,6 +1,6 @@
 //! Reads the statements of `pair` into values. It takes the part of C that the modes write.
 
-use super::{Kind, Made, Values};
+use super::{Made, ValueType, Values};
 use std::collections::HashMap;
 
 /// Binary operators by how tightly they bind.
@@ -37,7 +37,7 @@ pub(super) fn read(text: &str) -> Result<Values, String> {
     let open = body.find('{').ok_or("`pair` has no body")?;
     let close = body.find("\n}").ok_or("`pair` has no end")?;
     let tokens = tokens(body.get(open + 1..close).ok_or("`pair` has no body")?)?;
-    let real = if text.contains("typedef float Real;") { Kind::F32 } else { Kind::F64 };
+    let real = if text.contains("typedef float Real;") { ValueType::F32 } else { ValueType::F64 };
     let mut reader =
         Reader { tokens, at: 0, values: Values::default(), names: HashMap::new(), members: members(text), real };
     while reader.at < reader.tokens.len() {
@@ -57,12 +57,12 @@ fn is_place(name: &str) -> bool {
 }
 
 /// The types of the members of all records.
-fn members(text: &str) -> HashMap<String, Kind> {
+fn members(text: &str) -> HashMap<String, ValueType> {
     let mut members = HashMap::new();
     for line in text.lines() {
         if let Some(field) = line.strip_prefix("    ").and_then(|l| l.strip_suffix(';'))
             && let Some((kind, name)) = field.rsplit_once(' ')
-            && let Some(kind) = kind_of(kind, Kind::F64)
+            && let Some(kind) = kind_of(kind, ValueType::F64)
         {
             members.insert(name.to_string(), kind);
         }
@@ -70,18 +70,18 @@ fn members(text: &str) -> HashMap<String, Kind> {
     members
 }
 
-fn kind_of(name: &str, real: Kind) -> Option<Kind> {
-    let int = |bits, signed| Some(Kind::Int { bits, signed });
+fn kind_of(name: &str, real: ValueType) -> Option<ValueType> {
+    let int = |bits, signed| Some(ValueType::Int { bits, signed });
     match name {
-        "bool" => Some(Kind::Truth),
+        "bool" => Some(ValueType::Truth),
         "uint32_t" | "unsigned" => int(32, false),
         "int32_t" | "int" => int(32, true),
         "uint64_t" => int(64, false),
         "int64_t" => int(64, true),
         "pf_u128" | "unsigned __int128" => int(128, false),
         "pf_i128" | "int128_t" | "__int128" => int(128, true),
-        "float" => Some(Kind::F32),
-        "double" => Some(Kind::F64),
+        "float" => Some(ValueType::F32),
+        "double" => Some(ValueType::F64),
         "Real" => Some(real),
         _ => None,
     }
@@ -128,13 +128,13 @@ fn number_end(text: &str) -> usize {
 }
 
 /// The type of a number as C has it.
-fn number_kind(text: &str) -> Kind {
+fn number_kind(text: &str) -> ValueType {
     let lower = text.to_ascii_lowercase();
     let is_hex = lower.starts_with("0x");
     if lower.contains('.') || lower.contains('p') || !is_hex && lower.contains('e') {
-        return if lower.ends_with('f') && !is_hex { Kind::F32 } else { Kind::F64 };
+        return if lower.ends_with('f') && !is_hex { ValueType::F32 } else { ValueType::F64 };
     }
-    Kind::Int { bits: if lower.ends_with("ll") { 64 } else { 32 }, signed: !lower.contains('u') }
+    ValueType::Int { bits: if lower.ends_with("ll") { 64 } else { 32 }, signed: !lower.contains('u') }
 }
 
 struct Reader {
@@ -143,8 +143,8 @@ struct Reader {
     values: Values,
     /// The values that names have so far, of constants and of sums.
     names: HashMap<String, usize>,
-    members: HashMap<String, Kind>,
-    real: Kind,
+    members: HashMap<String, ValueType>,
+    real: ValueType,
 }
 
 impl Reader {
@@ -286,7 +286,7 @@ impl Reader {
         self.expect(")")?;
         self.expect(";")?;
         let args = vec![self.named(&places[0]), self.named(&places[1]), term, above];
-        let sum = self.values.add(Made::Call("pf_add96".into()), Kind::Int { bits: 64, signed: false }, args);
+        let sum = self.values.add(Made::Call("pf_add96".into()), ValueType::Int { bits: 64, signed: false }, args);
         places.into_iter().for_each(|place| _ = self.names.insert(place, sum));
         Ok(())
     }
@@ -305,8 +305,8 @@ impl Reader {
         for (member, value) in tuple.into_iter().enumerate() {
             let (place, kind) = (format!("s.{name}_{member}"), self.values.list[value].kind);
             let kept = self.values.add(Made::Given(place.clone()), kind, Vec::new());
-            let better =
-                *better.get_or_insert_with(|| self.values.add(Made::Operator("<"), Kind::Truth, vec![value, kept]));
+            let better = *better
+                .get_or_insert_with(|| self.values.add(Made::Operator("<"), ValueType::Truth, vec![value, kept]));
             let chosen = self.values.add(Made::Select, kind, vec![better, value, kept]);
             self.names.insert(place, chosen);
         }
@@ -320,24 +320,26 @@ impl Reader {
         }
         let member = name.split_once('.').map_or(name, |(_, member)| member);
         let kind = match name {
-            _ if name.starts_with("FLAG_") => return self.literal(name, Kind::Int { bits: 32, signed: false }),
-            "true" | "false" => return self.literal(name, Kind::Truth),
-            _ if member != name => self.members.get(member).copied().unwrap_or(Kind::Int { bits: 32, signed: false }),
+            _ if name.starts_with("FLAG_") => return self.literal(name, ValueType::Int { bits: 32, signed: false }),
+            "true" | "false" => return self.literal(name, ValueType::Truth),
+            _ if member != name => {
+                self.members.get(member).copied().unwrap_or(ValueType::Int { bits: 32, signed: false })
+            }
             _ => self.real,
         };
         self.values.add(Made::Given(name.to_string()), kind, Vec::new())
     }
 
-    fn literal(&mut self, text: &str, kind: Kind) -> usize {
+    fn literal(&mut self, text: &str, kind: ValueType) -> usize {
         self.values.add(Made::Literal(text.to_string()), kind, Vec::new())
     }
 
     /// A value in another type. A truth value stays one: it is 0 or 1 in every integer.
-    fn cast(&mut self, id: usize, kind: Kind) -> usize {
+    fn cast(&mut self, id: usize, kind: ValueType) -> usize {
         let from = self.values.list[id].kind;
         match (from, kind) {
             (from, kind) if from == kind => id,
-            (Kind::Truth, Kind::Int { .. }) => id,
+            (ValueType::Truth, ValueType::Int { .. }) => id,
             _ => self.values.add(Made::Cast, kind, vec![id]),
         }
     }
@@ -366,14 +368,18 @@ impl Reader {
             let is_bitwise = matches!(operator, "&" | "|" | "^");
             let both = a.with(b);
             // Of a truth value and a constant, such as 1, it is a truth value again.
-            let bit = |k: Kind, id: usize| k == Kind::Truth || self.values.is_literal(id);
+            let bit = |k: ValueType, id: usize| k == ValueType::Truth || self.values.is_literal(id);
             let kind = match operator {
-                "||" | "&&" | "==" | "!=" | "<" | ">" | "<=" | ">=" => Kind::Truth,
-                "<<" | ">>" => a.with(Kind::Int { bits: 32, signed: true }),
-                _ if is_bitwise && (a == Kind::Truth || b == Kind::Truth) && bit(a, left) && bit(b, right) => {
-                    Kind::Truth
+                "||" | "&&" | "==" | "!=" | "<" | ">" | "<=" | ">=" => ValueType::Truth,
+                "<<" | ">>" => a.with(ValueType::Int { bits: 32, signed: true }),
+                _ if is_bitwise
+                    && (a == ValueType::Truth || b == ValueType::Truth)
+                    && bit(a, left)
+                    && bit(b, right) =>
+                {
+                    ValueType::Truth
                 }
-                _ => both.with(Kind::Int { bits: 32, signed: true }),
+                _ => both.with(ValueType::Int { bits: 32, signed: true }),
             };
             left = self.values.add(Made::Operator(operator), kind, vec![left, right]);
         }
@@ -384,7 +390,7 @@ impl Reader {
         for operator in ["-", "~", "!"] {
             if self.take(operator) {
                 let value = self.unary()?;
-                let kind = if operator == "!" { Kind::Truth } else { self.values.list[value].kind };
+                let kind = if operator == "!" { ValueType::Truth } else { self.values.list[value].kind };
                 let literal = self.values.is_literal(value);
                 return Ok(match literal {
                     true => self.literal(&format!("{operator}{value}"), kind),
@@ -416,7 +422,7 @@ impl Reader {
     }
 
     /// The type between brackets, if there is one.
-    fn type_name(&mut self) -> Option<Kind> {
+    fn type_name(&mut self) -> Option<ValueType> {
         let Some(Token::Word(word)) = self.peek() else { return None };
         let mut name = word.clone();
         let mut length = 1;
