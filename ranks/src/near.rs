@@ -21,24 +21,24 @@ pub struct Direct {
 }
 
 /// P2P of the own targets: first what needs no word of other ranks.
-pub struct NearField<'a, T> {
+pub struct NearField<'a> {
     plan: &'a Plan,
     charges: &'a [Charges],
     /// The sets without dipoles and Hessians, which are summed together.
     plain: Vec<usize>,
-    inner: Option<InPart<T>>,
+    inner: Option<InPart>,
     done: Vec<Direct>,
 }
 
-impl<'a, T: Vectors> NearField<'a, T> {
+impl<'a> NearField<'a> {
     /// For those `sets` of charges that no executor runs.
-    pub fn inner(
+    pub fn inner<T: Vectors>(
         slice: &Slice,
         plan: &'a Plan,
         charges: &'a [Charges],
         sets: &[usize],
         section: Option<&'a Section>,
-    ) -> NearField<'a, T> {
+    ) -> NearField<'a> {
         let targets = plan.tree.targets().len();
         let room = |set: usize| Direct {
             force: vec![[0.0; 4]; if sets.contains(&set) { targets } else { 0 }],
@@ -51,12 +51,12 @@ impl<'a, T: Vectors> NearField<'a, T> {
         let mut field = NearField { plan, charges, plain, inner: None, done };
         if section.is_some() && !field.plain.is_empty() {
             let plain = field.near(&field.plain, false);
-            field.inner = section.map(|section| InPart::inner(&plain, section));
+            field.inner = section.map(|section| InPart::inner::<T>(&plain, section));
         } else if !field.plain.is_empty() {
             let sets = field.plain.clone();
-            field.one_way(&sets, false);
+            field.one_way::<T>(&sets, false);
         }
-        others.into_iter().for_each(|set| field.one_way(&[set], slice.hessian));
+        others.into_iter().for_each(|set| field.one_way::<T>(&[set], slice.hessian));
         field
     }
 
@@ -71,7 +71,7 @@ impl<'a, T: Vectors> NearField<'a, T> {
         all.map(|(_, Direct { force, hessian, .. })| Out { force, hessian }).collect()
     }
 
-    fn one_way(&mut self, sets: &[usize], hessian: bool) {
+    fn one_way<T: Vectors>(&mut self, sets: &[usize], hessian: bool) {
         let near = self.near(sets, hessian);
         let again = near.one_way::<T>(self.out(sets));
         self.note(sets, again);

@@ -187,7 +187,7 @@ fn run_in<T: Vectors>(
     clock.lap("exchange");
     // P2P of leaves that need no word of others, while multipoles travel.
     let (direct, taken) = std::thread::scope(|scope| {
-        let inner = || NearField::<T>::inner(slice, &plan, &charges, &native, section.as_ref());
+        let inner = || NearField::inner::<T>(slice, &plan, &charges, &native, section.as_ref());
         let direct = scope.spawn(inner);
         let taken = take_multipoles(comm, &plan, &prepared.sides.imports, &mut expansions);
         (direct.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), taken)

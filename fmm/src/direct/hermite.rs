@@ -153,7 +153,7 @@ unsafe fn sum_in<V: Vector>(
     let mut done = 0;
     // SAFETY: as for this function.
     unsafe {
-        if V::REGISTERS >= 32 {
+        if const { V::REGISTERS >= 32 } {
             while targets.len() - done >= 2 {
                 let at = [targets[done], targets[done + 1]];
                 [out[done], out[done + 1]] = sums_at::<V, 2>(bodies, eps2, at);

@@ -157,17 +157,41 @@ impl<'a> Near<'a> {
     /// Adds the direct interactions of each set of charges to its `out`, in box units; those in [`Again::wide`] are left to
     /// the caller.
     pub fn all<T: Vectors>(&self, out: Vec<Out>) -> Vec<Again> {
+        self.all_at(is_f64::<T>(), out)
+    }
+
+    /// The same, every leaf alone.
+    pub fn one_way<T: Vectors>(&self, out: Vec<Out>) -> Vec<Again> {
+        self.one_way_at(is_f64::<T>(), out)
+    }
+
+    // Not generic: the sums are compiled here, once for each precision, and not again in each crate that wants them.
+
+    fn all_at(&self, is_f64: bool, out: Vec<Out>) -> Vec<Again> {
+        match is_f64 {
+            true => self.all_in::<f64>(out),
+            false => self.all_in::<f32>(out),
+        }
+    }
+
+    fn one_way_at(&self, is_f64: bool, out: Vec<Out>) -> Vec<Again> {
+        match is_f64 {
+            true => self.one_way_in::<f64>(out),
+            false => self.one_way_in::<f32>(out),
+        }
+    }
+
+    fn all_in<T: Vectors>(&self, out: Vec<Out>) -> Vec<Again> {
         if self.lists.is_mutual && !self.is_general() {
             let pairs = tasks::pairs(self);
             if tasks::are_worth::<T>(&pairs) {
                 return tasks::all::<T>(self, &pairs, out);
             }
         }
-        self.one_way::<T>(out)
+        self.one_way_in::<T>(out)
     }
 
-    /// The same, every leaf alone.
-    pub fn one_way<T: Vectors>(&self, out: Vec<Out>) -> Vec<Again> {
+    fn one_way_in<T: Vectors>(&self, out: Vec<Out>) -> Vec<Again> {
         let sets = self.all_sets();
         let one = |scratch: &mut (Scratch<T>, Scratch<f64>), (leaf, mut out): (usize, Vec<Out>)| {
             let cell = &self.tree.cells[leaf];

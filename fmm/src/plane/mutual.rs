@@ -85,8 +85,8 @@ unsafe fn add_in<V: Elementary>(
         // SAFETY: as for this function.
         unsafe {
             match vectors {
-                3 => block::<V, 3>(sources, ranges, setting, own, sums, left),
-                2 => block::<V, 2>(sources, ranges, setting, own, sums, left),
+                3 if const { V::REGISTERS >= 32 } => block::<V, 3>(sources, ranges, setting, own, sums, left),
+                2 if const { V::REGISTERS >= 32 } => block::<V, 2>(sources, ranges, setting, own, sums, left),
                 _ => block::<V, 1>(sources, ranges, setting, own, sums, left),
             }
         }

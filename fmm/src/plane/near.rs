@@ -69,8 +69,8 @@ unsafe fn blocks<V: Elementary, const KIND: u8>(
         // SAFETY: as for this function.
         unsafe {
             match vectors {
-                4 => block::<V, KIND, 4>(sources, ranges, setting, targets, sums),
-                3 => block::<V, KIND, 3>(sources, ranges, setting, targets, sums),
+                4 if const { V::REGISTERS >= 32 } => block::<V, KIND, 4>(sources, ranges, setting, targets, sums),
+                3 if const { V::REGISTERS >= 32 } => block::<V, KIND, 3>(sources, ranges, setting, targets, sums),
                 2 => block::<V, KIND, 2>(sources, ranges, setting, targets, sums),
                 _ => block::<V, KIND, 1>(sources, ranges, setting, targets, sums),
             }

@@ -120,8 +120,8 @@ unsafe fn blocks<V: Elementary, const IS_COMPLEX: bool>(
         // SAFETY: as for this function.
         *close += unsafe {
             match vectors {
-                3 => block::<V, IS_COMPLEX, 3>(sources, targets, first, sums),
-                2 => block::<V, IS_COMPLEX, 2>(sources, targets, first, sums),
+                3 if const { V::REGISTERS >= 32 } => block::<V, IS_COMPLEX, 3>(sources, targets, first, sums),
+                2 if const { V::REGISTERS >= 32 } => block::<V, IS_COMPLEX, 2>(sources, targets, first, sums),
                 _ => block::<V, IS_COMPLEX, 1>(sources, targets, first, sums),
             }
         };

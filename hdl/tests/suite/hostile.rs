@@ -185,8 +185,11 @@ fn a_host_survives_frames_of_any_numbers() {
             any_frames::<Datagrams>(&mut random, &said, |r| {
                 let [seq, ack, taken] = [number(r), number(r), number(r)];
                 let payload = vec![7; r.below(256)];
-                let kind =
-                    r.pick(&[datagram::DatagramType::Data, datagram::DatagramType::Notice, datagram::DatagramType::Rewind]);
+                let kind = r.pick(&[
+                    datagram::DatagramType::Data,
+                    datagram::DatagramType::Notice,
+                    datagram::DatagramType::Rewind,
+                ]);
                 datagram::Datagram { kind, session: Datagrams::session(7), seq, ack, taken, payload }.encode()
             });
         }

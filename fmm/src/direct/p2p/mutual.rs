@@ -76,7 +76,7 @@ vectorised! {
 #[inline(always)]
 unsafe fn mutual_in<V: Vector>(leaf: &Leaf<V::Item>, back: &mut Back<V::Item>, sums: &mut [Sums<V::Item>]) {
     // So many targets and sets at a time that their sums stay in registers.
-    let is_wide = V::REGISTERS >= 32;
+    let is_wide = const { V::REGISTERS >= 32 };
     let Back { lines, length, close } = back;
     let (mut set, mut lines) = (0, &mut lines[..]);
     while set < leaf.charges.len() {
@@ -152,11 +152,11 @@ impl<T: Real> Task<'_, T> {
         let charges = &self.leaf.charges[self.set..];
         // SAFETY: as for the caller.
         unsafe {
-            if self.back.len() == 8 * self.length {
+            if const { V::REGISTERS >= 32 } && self.back.len() == 8 * self.length {
                 self.groups::<V, 1, 2, FORCES>([charges[0], charges[1]], sums);
             } else {
-                if V::REGISTERS >= 32 {
-                    if V::LANES >= 16 {
+                if const { V::REGISTERS >= 32 } {
+                    if const { V::LANES >= 16 } {
                         self.groups::<V, 3, 1, FORCES>([charges[0]], sums);
                     }
                     self.groups::<V, 2, 1, FORCES>([charges[0]], sums);
@@ -199,7 +199,7 @@ impl<T: Real> Task<'_, T> {
                 let mut both = Both { group, carried: splats, back: &mut *self.back, length: self.length };
                 let mut first = sources.mutual.start;
                 // Nothing stands there yet.
-                let is_first = V::LANES >= 16 && N == 3 && self.done == 0;
+                let is_first = const { V::LANES >= 16 && N == 3 } && self.done == 0;
                 // The lines before each guarded one, and those behind the last: in one place, since all of this is inlined.
                 for k in 0..sources.guarded_mutual.len() + 1 {
                     let guarded = sources.guarded_mutual.get(k);
@@ -287,12 +287,13 @@ impl<V: Vector, const N: usize, const K: usize> Both<'_, V, N, K> {
     ) {
         // SAFETY: as for the caller.
         unsafe {
-            match V::REGISTERS >= 32 {
-                true if V::LANES >= 16 && N == 3 && is_first => {
-                    self.add_free::<FORCES, true, true>(sources, charges, lines)
-                }
-                true => self.add_free::<FORCES, false, true>(sources, charges, lines),
-                false => self.add_free::<FORCES, false, false>(sources, charges, lines),
+            // By constants, so that none of the others is compiled.
+            if const { V::REGISTERS >= 32 && V::LANES >= 16 && N == 3 } && is_first {
+                self.add_free::<FORCES, true, true>(sources, charges, lines)
+            } else if const { V::REGISTERS >= 32 } {
+                self.add_free::<FORCES, false, true>(sources, charges, lines)
+            } else {
+                self.add_free::<FORCES, false, false>(sources, charges, lines)
             }
         }
     }
@@ -313,29 +314,37 @@ impl<V: Vector, const N: usize, const K: usize> Both<'_, V, N, K> {
         }
         let [x, y, z, _] = &sources.columns;
         // Cut once, so that no place is checked in the loop.
-        let [x, y, z] = [x, y, z].map(|column| column[lines.clone()].as_ptr().cast::<V::Item>());
-        let charges = charges.map(|q| q[lines.clone()].as_ptr().cast::<V::Item>());
+        let cut = |column: &[Line<V::Item>]| column[lines.clone()].as_ptr().cast::<V::Item>();
+        let places = [cut(x), cut(y), cut(z)];
+        let mut charged = [places[0]; K];
+        for s in 0..K {
+            charged[s] = cut(charges[s]);
+        }
         let (length, first) = (self.length, lines.start - sources.mutual.start);
         assert!(first + lines.len() <= length && self.back.len() >= 4 * K * length);
-        let back = self.back.as_mut_ptr().cast::<V::Item>();
-        let back: [[*mut V::Item; 4]; K] =
-            array(|s| array(|a| back.wrapping_add(((4 * s + a) * length + first) * LANES)));
+        let columns = self.back.as_mut_ptr().cast::<V::Item>();
+        let mut back = [[columns; 4]; K];
+        for s in 0..K {
+            for a in 0..4 {
+                back[s][a] = columns.wrapping_add(((4 * s + a) * length + first) * LANES);
+            }
+        }
         // Copies, which stay in registers.
         let Group { at, mut total, eps, .. } = self.group;
         let carried = self.carried;
         // SAFETY: as for the caller; all columns have these lines.
         unsafe {
             let (last, zero) = (lines.len() * LANES - V::LANES, V::splat(V::Item::default()));
-            let (mut now, mut at_now) = (Begun::new([x, y, z], 0, &at, eps), 0);
+            let (mut now, mut at_now) = (Begun::new(places, 0, &at, eps), 0);
             loop {
                 let at_next = if at_now < last { at_now + V::LANES } else { last };
-                let next = if AHEAD { Begun::new([x, y, z], at_next, &at, eps) } else { now };
+                let next = if AHEAD { Begun::new(places, at_next, &at, eps) } else { now };
                 if !AHEAD {
-                    now = Begun::new([x, y, z], at_now, &at, eps);
+                    now = Begun::new(places, at_now, &at, eps);
                 }
                 let (mut q, mut given) = ([eps; K], [[zero; 4]; K]);
                 for s in 0..K {
-                    q[s] = V::read(charges[s].add(at_now));
+                    q[s] = V::read(charged[s].add(at_now));
                     for a in 0..4 {
                         if !FIRST {
                             given[s][a] = V::read(back[s][a].add(at_now));

@@ -48,29 +48,28 @@ unsafe fn sums_in<V: Vector>(
     sums: &mut [Sums<V::Item>],
 ) {
     // So many targets and sets at a time that their sums stay in registers.
-    let is_wide = V::REGISTERS >= 32;
-    let most = if is_wide { 4 } else { 2 };
+    let most = const { if V::REGISTERS >= 32 { 4 } else { 2 } };
     for (k, now) in charges.chunks(most).enumerate() {
         let mut task = Task { sources, squares, targets, done: 0, sets: charges.len(), set: k * most };
         // SAFETY: as for this function.
         unsafe {
             match *now {
                 [a] => {
-                    if is_wide {
+                    if const { V::REGISTERS >= 32 } {
                         task.groups::<V, 4, 1>([a], sums);
                     }
                     task.groups::<V, 2, 1>([a], sums);
                     task.groups::<V, 1, 1>([a], sums);
                 }
                 [a, b] => {
-                    if is_wide {
+                    if const { V::REGISTERS >= 32 } {
                         task.groups::<V, 2, 2>([a, b], sums);
                     }
                     task.groups::<V, 1, 2>([a, b], sums);
                 }
-                [a, b, c] => task.groups::<V, 1, 3>([a, b, c], sums),
-                [a, b, c, d] => task.groups::<V, 1, 4>([a, b, c, d], sums),
-                _ => unreachable!("there are at most four in a chunk"),
+                [a, b, c] if const { V::REGISTERS >= 32 } => task.groups::<V, 1, 3>([a, b, c], sums),
+                [a, b, c, d] if const { V::REGISTERS >= 32 } => task.groups::<V, 1, 4>([a, b, c, d], sums),
+                _ => unreachable!("a chunk has no more than the registers allow"),
             }
         }
     }
@@ -199,7 +198,10 @@ impl<V: Vector, const N: usize, const K: usize> Group<V, N, K> {
         let [x, y, z, _] = &sources.columns;
         // Cut once, so that no place is checked in the loop.
         let [x, y, z] = [&x[lines.clone()], &y[lines.clone()], &z[lines.clone()]];
-        let charges = charges.map(|q| &q[lines.clone()]);
+        let mut charged = [x; K];
+        for s in 0..K {
+            charged[s] = &charges[s][lines.clone()];
+        }
         // Copies, which stay in registers.
         let Group { at, mut total, mut close, eps, least } = *self;
         for line in 0..lines.len() {
@@ -212,7 +214,7 @@ impl<V: Vector, const N: usize, const K: usize> Group<V, N, K> {
                         let (inverse, near) = inverse_distance::<V, GUARDED>(d, eps, least);
                         close[k] += near;
                         for s in 0..K {
-                            add_pairs(&mut total[k][s], d, part::<V>(charges[s], line, first), inverse);
+                            add_pairs(&mut total[k][s], d, part::<V>(charged[s], line, first), inverse);
                         }
                     }
                 }

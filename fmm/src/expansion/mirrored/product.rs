@@ -55,7 +55,8 @@ unsafe fn rows<V: Vector, const W: usize, const R: usize>(
     sign: V::Item,
     sums: &mut [V::Item],
 ) {
-    if R > V::ROWS {
+    // A constant, so that the rest is not compiled.
+    if const { R > V::ROWS } {
         unreachable!("a tile has no more rows than its vectors allow");
     }
     let (lanes, columns) = (W * V::LANES, factors.len() / R);

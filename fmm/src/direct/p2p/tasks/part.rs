@@ -1,7 +1,7 @@
 //! P2P of a part of a larger problem, to the bits that the whole has: its own leaves, and those of other parts that act on them.
 
 use super::super::mutual::is_large;
-use super::super::{Again, Near, Out};
+use super::super::{Again, Near, Out, is_f64};
 use super::{Found, LEAST_PAIRS, Leaves, NONE, Results, TASKS, push, sums, tasks_of};
 use crate::arith::vector::Vectors;
 use crate::parallel::prelude::*;
@@ -55,26 +55,51 @@ pub struct Section {
 }
 
 /// The direct interactions of a part of a larger problem, to the bits that the whole has.
-pub struct InPart<T> {
-    found: Vec<Option<Found<T>>>,
+pub enum InPart {
+    F32(Inner<f32>),
+    F64(Inner<f64>),
 }
 
-impl<T: Vectors> InPart<T> {
+/// The sums of the tasks that have no leaf of another part.
+pub struct Inner<T>(Vec<Option<Found<T>>>);
+
+// As in [`Near`], what is public names a precision and what sums is compiled here.
+impl InPart {
     /// The tasks that have no leaf of another part, for which [`Section::large`] need not be known.
-    pub fn inner(near: &Near, section: &Section) -> InPart<T> {
-        let tasks = tasks_of(section);
-        let is_inner = |task: &Range<usize>| section.own.start <= task.start && task.end <= section.own.end;
-        let inner: Vec<Range<usize>> = tasks.iter().filter(|task| is_inner(task)).cloned().collect();
-        let mut done = sums(&Leaves::new::<T>(near, Some(section)), inner).into_iter();
-        InPart { found: tasks.iter().map(|task| if is_inner(task) { done.next() } else { None }).collect() }
+    pub fn inner<T: Vectors>(near: &Near, section: &Section) -> InPart {
+        InPart::inner_at(is_f64::<T>(), near, section)
+    }
+
+    fn inner_at(is_f64: bool, near: &Near, section: &Section) -> InPart {
+        match is_f64 {
+            true => InPart::F64(Inner::new(near, section)),
+            false => InPart::F32(Inner::new(near, section)),
+        }
     }
 
     /// All others; adds the interactions to each `out`, which has space for the particles of other parts too.
     pub fn finish(self, near: &Near, section: &Section, out: Vec<Out>) -> Vec<Again> {
+        match self {
+            InPart::F32(inner) => inner.finish(near, section, out),
+            InPart::F64(inner) => inner.finish(near, section, out),
+        }
+    }
+}
+
+impl<T: Vectors> Inner<T> {
+    fn new(near: &Near, section: &Section) -> Inner<T> {
+        let tasks = tasks_of(section);
+        let is_inner = |task: &Range<usize>| section.own.start <= task.start && task.end <= section.own.end;
+        let inner: Vec<Range<usize>> = tasks.iter().filter(|task| is_inner(task)).cloned().collect();
+        let mut done = sums(&Leaves::new::<T>(near, Some(section)), inner).into_iter();
+        Inner(tasks.iter().map(|task| if is_inner(task) { done.next() } else { None }).collect())
+    }
+
+    fn finish(self, near: &Near, section: &Section, out: Vec<Out>) -> Vec<Again> {
         let leaves = Leaves::new::<T>(near, Some(section));
-        let tasks = tasks_of(section).into_iter().zip(&self.found).filter(|(_, found)| found.is_none());
+        let tasks = tasks_of(section).into_iter().zip(&self.0).filter(|(_, found)| found.is_none());
         let mut rest = sums(&leaves, tasks.map(|(task, _)| task).collect()).into_iter();
-        let found = self.found.into_iter().map(|found| found.or_else(|| rest.next()).expect("one is there for each"));
+        let found = self.0.into_iter().map(|found| found.or_else(|| rest.next()).expect("one is there for each"));
         let mut results = Results::new(&leaves, &tasks_of(section), out);
         results.take(found.collect());
         results.finish()
@@ -84,6 +109,17 @@ impl<T: Vectors> InPart<T> {
 /// For each of a part's own leaves and each set of charges whether sums can be divided by its charges and those that it acts on
 /// behind it.
 pub fn large_charges<T: Vectors>(near: &Near, section: &Section) -> Vec<bool> {
+    large_charges_at(is_f64::<T>(), near, section)
+}
+
+fn large_charges_at(is_f64: bool, near: &Near, section: &Section) -> Vec<bool> {
+    match is_f64 {
+        true => large_charges_in::<f64>(near, section),
+        false => large_charges_in::<f32>(near, section),
+    }
+}
+
+fn large_charges_in<T: Vectors>(near: &Near, section: &Section) -> Vec<bool> {
     let leaves = Leaves::new::<T>(near, Some(section));
     let one = |place: usize| {
         let (mut alone, mut mutual) = (Vec::new(), Vec::new());
