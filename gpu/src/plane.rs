@@ -315,6 +315,7 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "a proof in depth"]
     fn lists_that_are_longer_than_their_room_are_made_again() {
         if !on_host::is_there() {
             return;

@@ -46,6 +46,7 @@ fn designs_lint_without_a_word() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn designs_of_several_kernels_stand_side_by_side() {
     let common = ["--pipelines", "1", "--target", "max10"];
     let design = |own: &[&'static str]| [own, &common].concat();

@@ -95,6 +95,7 @@ fn where_the_line_bounds_the_seconds_are_those_of_the_simulated_board() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn where_the_pipeline_bounds_the_seconds_are_those_of_the_simulated_board() {
     if !has_verilator() {
         return;
@@ -121,6 +122,7 @@ fn over_ethernet_the_seconds_are_those_of_the_simulated_board() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn the_seconds_of_a_periodic_box_are_those_of_the_simulated_board() {
     if !has_verilator() {
         return;
@@ -133,6 +135,7 @@ fn the_seconds_of_a_periodic_box_are_those_of_the_simulated_board() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn p2p_and_m2l_on_one_board_take_the_seconds_of_the_simulated_board() {
     if !has_verilator() {
         return;

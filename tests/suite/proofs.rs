@@ -140,6 +140,7 @@ fn the_sequencer_streams_each_segment_of_each_group_once() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn a_beat_that_is_offered_stays_until_it_is_taken() {
     let broken = [("next = circle & (~circle + 2'd1);", "next = circle;")];
     prove_and_break("--pipelines 2 --groups 2 --jmem 256", "p2p_paper_reply", &broken);

@@ -104,6 +104,7 @@ fn errors_of_many_kernels_fall_with_the_order() {
 
 /// With smaller angles M2L goes farther than the box is long in cells of its coarsest level, beyond what coordinates hold.
 #[test]
+#[ignore = "a proof in depth"]
 fn kernels_that_are_alike_on_all_levels_take_smaller_angles() {
     for (name, lines) in [
         ("square", "e = inr * inr; p = q * e; g = 2 * q * (e * e);"),

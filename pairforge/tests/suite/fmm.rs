@@ -183,6 +183,7 @@ fn check_operators<T: Vectors>(e: &dyn Expansion<T>, order: i32, [rounding, of_m
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn errors_fall_with_order_and_angle() {
     for charge in [Charge::Random, Charge::Positive] {
         let p = generate(6000, Distribution::Uniform, charge, 11);

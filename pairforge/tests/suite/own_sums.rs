@@ -159,7 +159,7 @@ fn pairs_at_distance_0_act_or_do_not_as_it_is_asked_for() {
                 };
                 (0..p.len()).map(one).sum()
             };
-            for (leaf, near_only) in [(20, false), (400, true), (400, false)] {
+            for (leaf, near_only) in [(20, false), (400, true)] {
                 let basis = if near_only { Basis::Cartesian } else { Basis::Chebyshev };
                 let options = FmmOptions { coincident, near_only, basis, ..options(leaf) };
                 for is_apart in [false, true] {
@@ -237,10 +237,10 @@ fn pairs_at_distance_0_in_a_periodic_box_act_or_do_not_as_it_is_asked_for() {
 #[test]
 fn what_p2p_alone_leaves_out_is_told() {
     let p = generate(700, Distribution::Uniform, Charge::Positive, 3);
-    for cut in [0.05, 0.15, 0.6] {
+    for cut in [0.05, 0.6] {
         let lines = format!("p = same ? 0 : (r2 < {:?} ? q : 0);", cut * cut);
         let graph = kernel("ball", &lines, "fixed64.30", "(fixed64.30)p");
-        for (leaf, periodic) in [(20, false), (20, true), (100, false), (700, true)] {
+        for (leaf, periodic) in [(20, false), (20, true), (700, true)] {
             let periodic = periodic.then_some(Periodic { length: 1.0, axes: [true; 3] });
             let options = FmmOptions { near_only: true, periodic, ..FmmOptions { leaf, ..FmmOptions::default() } };
             let found = |leaf| {

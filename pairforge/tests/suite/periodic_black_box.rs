@@ -131,6 +131,7 @@ fn lattice_sums_are_plain_sums() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn the_other_axes_have_lattice_sums() {
     let p = generate(60, Distribution::Normal, Charge::Random, 4);
     let [_, gaussian, _] = kernels();

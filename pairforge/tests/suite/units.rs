@@ -125,13 +125,14 @@ const PLAIN: Distribution = Distribution::Uniform;
 
 #[test]
 fn results_of_kernels_are_equal_up_to_the_unit_of_length() {
-    results(&["screened", "short", "periodic", "softened", "without a length"]);
+    results(&["screened", "short", "periodic"]);
 }
 
 #[test]
 #[ignore = "a proof in depth"]
 fn results_of_more_kernels_are_equal_up_to_the_unit_of_length() {
-    results(&["hardly screened", "near field", "periodic near field", "gaussian", "wide", "bell"]);
+    let near = ["hardly screened", "near field", "periodic near field"];
+    results(&[&near[..], &["softened", "without a length", "gaussian", "wide", "bell"]].concat());
 }
 
 fn results(of: &[&str]) {

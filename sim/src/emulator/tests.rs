@@ -9,7 +9,7 @@ use testkit::Random;
 use testkit::uses::{describe, plain_uses, rows, shown};
 
 /// Uses of one operator, about, and rows of each.
-const USES: usize = 60;
+const USES: usize = 30;
 const ROWS: usize = 600;
 
 /// Rows that are tried alone, so that the flags of each one are seen.

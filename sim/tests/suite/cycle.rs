@@ -64,6 +64,7 @@ fn the_whole_engine_clock_for_clock(engines: &[(u32, u32)], pairs: usize) {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn a_trace_is_written_and_changes_nothing() {
     let kernel = Kernel::new("integers", INTEGERS);
     let folder = tempfile::tempdir().unwrap();

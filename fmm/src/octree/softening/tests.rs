@@ -31,6 +31,7 @@ impl Summed {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn as_many_images_are_softened_at_two_angles() {
     softened_at(&[1e-3, 0.2], &[0.5, 0.25], &[20]);
 }

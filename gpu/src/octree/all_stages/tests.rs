@@ -98,6 +98,7 @@ fn same_on_all(particles: &Particles, leaf: usize, counts: &[usize]) -> Stats {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn gpus_that_hold_parts_of_crowded_particles_give_the_bits_of_one() {
     if !on_host::is_there() {
         return;

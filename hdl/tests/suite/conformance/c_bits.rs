@@ -10,7 +10,7 @@ use testkit::Random;
 use testkit::uses::{describe, rows, shown, uses};
 
 /// Uses of one operator, and rows of each.
-const USES: usize = 60;
+const USES: usize = 30;
 const ROWS: usize = 150;
 
 /// One use, its rows, and its statements.

@@ -12,7 +12,7 @@ use testkit::Random;
 use testkit::uses::{describe, plain_uses, rows, shown};
 
 /// Uses of one operator, and rows of each.
-const USES: usize = 50;
+const USES: usize = 30;
 const ROWS: usize = 120;
 
 /// One use, its rows, and the arguments that C gets: of a row with logs, whose values C does not hold exactly, some.
