@@ -46,4 +46,4 @@ book:
 install:
 	cargo build --release --locked -p pairforge-grape
 	cargo rustc --release --locked -p pairforge-capi --crate-type cdylib,staticlib
-	DESTDIR='$(DESTDIR)' capi/install.sh target/release '$(PREFIX)'
+	DESTDIR='$(DESTDIR)' capi/install.sh "$${CARGO_TARGET_DIR:-target}/release" '$(PREFIX)'
