@@ -35,6 +35,7 @@ impl<'a> Checker<'a> {
             if self.builder.is_full() {
                 self.too_large(self.span(ExprId(k)));
             }
+            self.note_format(ExprId(k), &value);
             values.values.push(Some(value));
         }
         self.formats_left(tree);

@@ -6,6 +6,7 @@
 use super::Checker;
 use super::call::Arg;
 use super::scope::Entry;
+use super::steep::Use;
 use super::value::Value;
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span, did_you_mean};
@@ -134,6 +135,9 @@ impl<'a> Checker<'a> {
                 self.each(operator, &[&typed], Attrs { function: Some(function.clone()), ..Attrs::default() }, span)
             }
             Err(failure) => {
+                if let Some(pieces) = self.steep(&Use { operator, typed: &typed, span }, &function, failure) {
+                    return pieces;
+                }
                 let interval = self.span(args[2].1).to(self.span(args[3].1));
                 self.no_table(failure, typed.format, &function, self.span(args[1].1), interval);
                 Value::Error
@@ -143,7 +147,7 @@ impl<'a> Checker<'a> {
 
     /// Whether the file's functions have not taken too much work yet; this one's is booked. It counts the same whether a
     /// table is made now or was kept, so that a kernel compiles everywhere or nowhere.
-    fn may_fit(&mut self, format: Format, function: &Function, span: Span) -> bool {
+    pub(super) fn may_fit(&mut self, format: Format, function: &Function, span: Span) -> bool {
         let key = (format, function.text.clone());
         if self.fitted.contains(&key) {
             return true;

@@ -111,7 +111,18 @@ fn partial(model: &Model, states: &[State], u: &Use) -> Vec<Interval> {
         // A saturating cast may bring nothing farther apart.
         Meaning::Same if model.values[u.args[0]].format.is_integral() || !u.inst.result.is_integral() => vec![one],
         Meaning::Same => vec![part.hull(one)],
-        Meaning::Bits | Meaning::Less | Meaning::LessOrEqual | Meaning::Equal | Meaning::Unequal => {
+        // Their distance is their own.
+        Meaning::Whole(_)
+        | Meaning::Zeros
+        | Meaning::Field(..)
+        | Meaning::Pattern
+        | Meaning::OfPattern
+        | Meaning::Entry
+        | Meaning::Bits
+        | Meaning::Less
+        | Meaning::LessOrEqual
+        | Meaning::Equal
+        | Meaning::Unequal => {
             vec![Interval::ZERO; u.args.len()]
         }
     }

@@ -1,6 +1,7 @@
 //! Real values and distances through the meanings of operators: what the exact result of inexact arguments is.
 
 use super::state::{Cause, State, compound, down, times, up};
+use super::steps::step;
 use hdl::number::real::{Interval, Smooth, exp2};
 use hdl::op::Inst;
 use hdl::op::accuracy::{Meaning, last_place};
@@ -14,17 +15,17 @@ pub struct Exact {
     pub cause: Option<Cause>,
 }
 
-fn exact(real: Interval, least: f64, relative: f64, absolute: f64) -> Exact {
+pub fn exact(real: Interval, least: f64, relative: f64, absolute: f64) -> Exact {
     let least = if real == Interval::ZERO { f64::INFINITY } else { least };
     Exact { state: State { relative, absolute, ..State::exact(real, least) }, cause: None }
 }
 
-fn lost(real: Interval, least: f64, cause: Cause) -> Exact {
+pub fn lost(real: Interval, least: f64, cause: Cause) -> Exact {
     Exact { cause: Some(cause), ..exact(real, least, 0.0, f64::INFINITY) }
 }
 
 /// The exact result of the meaning of an operator on arguments with their distances; `same` where both are one value.
-/// Comparisons, choices and bits are made elsewhere.
+/// Comparisons, choices, entries of tables and bits are made elsewhere.
 pub fn apply(meaning: Meaning, inst: &Inst, args: &[State], same: bool) -> Exact {
     let a = &args[0];
     match meaning {
@@ -70,6 +71,9 @@ pub fn apply(meaning: Meaning, inst: &Inst, args: &[State], same: bool) -> Exact
             exact(real, 0.0, 0.0, a.error())
         }
         Meaning::Function => function(a, inst),
+        Meaning::Whole(_) | Meaning::Zeros | Meaning::Field(..) | Meaning::Pattern | Meaning::OfPattern => {
+            step(meaning, inst, a)
+        }
         _ => exact(a.real, a.least, a.relative, a.absolute),
     }
 }
