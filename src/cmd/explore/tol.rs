@@ -8,7 +8,7 @@ mod search;
 use super::{Args, backend};
 use data::{Data, largest};
 use hdl::circuit::target::Clock;
-use pairforge::kernel::explore::OutputError;
+use pairforge::kernel::explore::{Measured, OutputError};
 use pg2::error::analyse;
 use pg2::graph::Graph;
 use pg2::vary::apart::{Apart, Knob};
@@ -82,6 +82,9 @@ struct Facts {
     clock: Clock,
 }
 
+/// The part of a tolerance that is kept free where inputs are drawn: others have other errors.
+const SPARE: f64 = 0.1;
+
 /// Finds formats and prints the program.
 pub fn run(args: &Args, tolerance: f64) -> Result<(), Failure> {
     let clock = args.clock.clock()?;
@@ -97,7 +100,8 @@ pub fn run(args: &Args, tolerance: f64) -> Result<(), Failure> {
         let what = "has no float, fixed or log whose width could be chosen, and ints are exact";
         return Err(Failure::Input(format!("{} {what}", kernel.origin)));
     }
-    let wanted = Wanted { clock, tolerance, proven: args.tol.proven };
+    let spare = if files.is_some() { 0.0 } else { SPARE };
+    let wanted = Wanted { clock, tolerance, spare, proven: args.tol.proven };
     let problem = Problem { kernel: &kernel, apart: &apart, graph: &graph };
     let mut found = problem.find(&data, wanted)?;
     if files.is_none() {
@@ -110,7 +114,7 @@ pub fn run(args: &Args, tolerance: f64) -> Result<(), Failure> {
     let measured = data.measure(&again)?;
     let bound = wanted.proven.then(|| bound(&analyse(&again)));
     let facts = Facts { tolerance, bound, counts: data.counts(), drawn: files.is_none(), clock };
-    let heading = heading(&facts, &measured.errors, &found);
+    let heading = heading(&facts, &measured, &found);
     let program = heading.lines().map(|line| format!("// {line}\n")).collect::<String>() + "\n" + &text;
     let mut batch = output::Batch::default();
     if let Some(path) = &args.json {
@@ -158,6 +162,7 @@ struct Problem<'a> {
 struct Wanted {
     clock: Clock,
     tolerance: f64,
+    spare: f64,
     proven: bool,
 }
 
@@ -172,7 +177,7 @@ impl Problem<'_> {
     fn search<'b>(&'b self, data: &'b Data, wanted: Wanted) -> Result<Search<'b>, Failure> {
         let flags = data.measure(self.graph)?.flags;
         let kernel = (self.kernel, self.apart);
-        Ok(Search::new(kernel, data, wanted.clock, (wanted.tolerance, wanted.proven), flags))
+        Ok(Search::new(kernel, data, wanted.clock, (wanted.tolerance, wanted.spare, wanted.proven), flags))
     }
 
     /// The cheapest formats for these inputs.
@@ -223,16 +228,19 @@ impl Problem<'_> {
 }
 
 /// What is known of the formats, in lines.
-fn heading(facts: &Facts, errors: &[OutputError], found: &Formats) -> String {
+fn heading(facts: &Facts, measured: &Measured, found: &Formats) -> String {
     let Clock { target, mhz, .. } = facts.clock;
     let (ni, nj) = facts.counts;
     let inputs = if facts.drawn { "drawn from the ranges of the pins" } else { "that were given" };
     let mut text =
         format!("Formats by `pairforge explore --tol {:e}` for {}, {mhz} MHz\n", facts.tolerance, target.name);
-    for e in errors {
+    for e in &measured.errors {
         let _ = writeln!(text, "{}: relative L2 error {:.2e}, largest {:.2e}", e.output, e.rel_l2, e.rel_max);
     }
     let _ = writeln!(text, "on {ni} targets and {nj} sources {inputs}, against real arithmetic");
+    if !measured.flags.is_empty() {
+        let _ = writeln!(text, "raises {} there", measured.flags.names().join(", "));
+    }
     if let Some(bound) = facts.bound {
         let _ = writeln!(text, "proven: {bound:.2e} at most, of one pair, for every input");
     }

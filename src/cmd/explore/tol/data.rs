@@ -153,7 +153,7 @@ fn number(pin: &Pin, random: &mut Bits) -> String {
 }
 
 /// Octaves beyond the numbers that were seen.
-const SPARE: i32 = 8;
+pub const SPARE: i32 = 8;
 
 /// Octaves beyond the sums that were seen, which grow with the number of pairs.
 pub const SPARE_OF_SUMS: i32 = 12;

@@ -1,6 +1,7 @@
 //! The bits that say how large the values of a kernel are: how many they need, by what they are on the inputs.
 
-use super::data::{Data, SPARE_OF_SUMS, exponent_bits, range_bits, whole_bits};
+use super::data::{Data, SPARE, SPARE_OF_SUMS, exponent_bits, range_bits, whole_bits};
+use hdl::op::accuracy::Meaning;
 use hdl::{Format, Reduce};
 use pg2::error::trial::Trial;
 use pg2::graph::{Graph, NodeKind, PinClass};
@@ -61,8 +62,11 @@ pub fn needs(graph: &Graph, apart: &Apart, data: &Data) -> Result<Vec<u32>, Fail
         }
     }
     let mut of_knobs = vec![Seen::NOTHING; apart.knobs.len()];
+    let least = least_needed(graph);
     for k in values {
         let node = &graph.nodes[k];
+        // What is less than this may become 0.
+        seen[k].least = seen[k].least.max(least[k]);
         let knob = match &node.kind {
             _ if node.format.is_fixed() => word_of(apart, node.format),
             NodeKind::Pin { pin, .. } => {
@@ -75,7 +79,7 @@ pub fn needs(graph: &Graph, apart: &Apart, data: &Data) -> Result<Vec<u32>, Fail
     }
     for (k, output) in graph.outputs.iter().enumerate().filter(|(_, o)| o.reduce == Reduce::Sum) {
         let most = data.batches.iter().map(|b| b.reference.most(k)).fold(0.0, f64::max);
-        let spare = 2f64.powi(SPARE_OF_SUMS);
+        let spare = 2f64.powi(SPARE_OF_SUMS - SPARE);
         let knob = word_of(apart, graph.pins[output.pin].format);
         knob.into_iter().for_each(|knob| of_knobs[knob].take(Seen { least: f64::INFINITY, most: most * spare }));
     }
@@ -87,11 +91,30 @@ pub fn needs(graph: &Graph, apart: &Apart, data: &Data) -> Result<Vec<u32>, Fail
     let bits = |(seen, knob): (&Seen, &Knob)| match knob.format {
         // The numbers of inputs are those of the pins' own range.
         f if f.is_fixed() && !knob.is_input => whole_bits(f, seen.most).min(range_bits(f)),
-        f if f.is_float() && seen.most > 0.0 => exponent_bits(seen.least, seen.most),
+        f if f.is_float() && seen.most > 0.0 => exponent_bits(seen.least.min(seen.most), seen.most),
         f if f.is_float() => 2,
         f => range_bits(f),
     };
     Ok(of_knobs.iter().zip(&apart.knobs).map(bits).collect())
+}
+
+/// Octaves below a fixed's last place of which nothing is left in it.
+const BELOW: i32 = 2;
+
+/// The magnitude of each node below which it matters to none that reads it: terms of sums by themselves, and what becomes a fixed.
+fn least_needed(graph: &Graph) -> Vec<f64> {
+    let mut least = vec![f64::INFINITY; graph.nodes.len()];
+    for node in &graph.nodes {
+        let NodeKind::Op { op, inst, args } = &node.kind else { continue };
+        let needed = match (op.accuracy(inst).meaning, node.format.frac()) {
+            (Meaning::Sum | Meaning::Difference, None) => continue,
+            (Meaning::Same, Some(frac)) => 2f64.powi(-(frac as i32) - BELOW),
+            _ => 0.0,
+        };
+        args.iter().for_each(|a| least[a.0 as usize] = least[a.0 as usize].min(needed));
+    }
+    graph.outputs.iter().for_each(|o| least[o.value.0 as usize] = 0.0);
+    least
 }
 
 /// The choice of a fixed format.

@@ -36,6 +36,8 @@ pub struct Search<'a> {
     pub data: &'a Data<'a>,
     pub clock: Clock,
     pub tolerance: f64,
+    /// The part of it that is kept free, for inputs on which nothing is measured.
+    pub spare: f64,
     /// Whether the proven bound is to be below the tolerance too.
     pub proven: bool,
     /// The flags that the kernel raises as it is written.
@@ -58,13 +60,13 @@ impl<'a> Search<'a> {
         (kernel, apart): (&'a source::Kernel, &'a Apart),
         data: &'a Data<'a>,
         clock: Clock,
-        (tolerance, proven): (f64, bool),
+        (tolerance, spare, proven): (f64, f64, bool),
         flags: Flags,
     ) -> Search<'a> {
         let progress = Mutex::new(Progress::new("trying formats", 0));
         let (errors, prices) = (Mutex::default(), Mutex::default());
         let done = AtomicUsize::new(0);
-        Search { kernel, apart, data, clock, tolerance, proven, flags, errors, prices, progress, done }
+        Search { kernel, apart, data, clock, tolerance, spare, proven, flags, errors, prices, progress, done }
     }
 
     /// The kernel with formats, if it compiles.
@@ -80,7 +82,7 @@ impl<'a> Search<'a> {
     }
 
     /// The error that counts: the largest measured one, and where it is to be proven the bound if that is larger. Infinite of
-    /// what does not compile, or raises a flag that the kernel does not.
+    /// what does not compile, or raises a flag that the kernel does not, but for underflow, whose error is measured.
     pub fn error(&self, chosen: &Chosen) -> f64 {
         if let Ok(known) = self.errors.lock()
             && let Some(error) = known.get(chosen)
@@ -99,7 +101,8 @@ impl<'a> Search<'a> {
         let graph = self.graph(chosen)?;
         let Measured { errors, flags } = self.data.measure(&graph).ok()?;
         let measured = largest(&errors);
-        if flags | self.flags != self.flags {
+        let allowed = self.flags | Flags::UNDERFLOW;
+        if flags | allowed != allowed {
             return None;
         }
         if !self.proven || measured > self.tolerance {
@@ -109,7 +112,7 @@ impl<'a> Search<'a> {
     }
 
     pub fn meets(&self, chosen: &Chosen) -> bool {
-        self.error(chosen) <= self.tolerance
+        self.error(chosen) <= self.tolerance * (1.0 - self.spare)
     }
 
     /// The cost of formats that compile.
@@ -184,7 +187,10 @@ impl<'a> Search<'a> {
     pub fn begin(&self) -> Result<(Option<Found>, Chosen), f64> {
         let written = self.apart.written();
         if let Some(bits) = self.uniform(&written) {
-            let uniform = self.found(self.alike(&written, bits));
+            // One format for all is not held to what is kept free.
+            let fewer = self.alike(&written, bits - 1);
+            let uniform = if self.error(&fewer) <= self.tolerance { fewer } else { self.alike(&written, bits) };
+            let uniform = self.found(uniform);
             let mut long = (bits + LONG).min(bits.max(USUAL));
             while !self.meets(&self.alike(&written, long)) && long > bits {
                 long -= 1;
@@ -264,10 +270,6 @@ impl<'a> Search<'a> {
             for other in near {
                 let differs = self.is_free(k) && from[other] != from[k];
                 all.extend(differs.then(|| replaced(from, k, from[other])));
-                // One shorter and the other longer.
-                let other_bits = fraction(from[other]) as i64;
-                let traded = self.with(from, k, bits - 1).and_then(|c| self.with(&c, other, other_bits + 1));
-                all.extend(traded);
             }
             if self.is_free(k) {
                 let least = needs[k].min(range_bits(from[k]));
@@ -278,13 +280,25 @@ impl<'a> Search<'a> {
         all
     }
 
+    /// Formats of which one has a shorter fraction and another one a longer one.
+    fn trades(&self, from: &Chosen) -> Vec<Chosen> {
+        let longer = |k: usize, by: i64, of: &Chosen| self.with(of, k, fraction(of[k]) as i64 + by);
+        let pairs = (0..from.len()).flat_map(|a| (0..from.len()).map(move |b| (a, b))).filter(|(a, b)| a != b);
+        pairs.filter_map(|(a, b)| longer(b, 1, &longer(a, -1, from)?)).collect()
+    }
+
     /// Cheaper formats that meet the tolerance, by steps until none saves anything.
     fn descend(&self, from: Found, needs: &[u32]) -> Found {
         let mut at = from;
         for _ in 0..ROUNDS {
-            let steps = self.steps(&at.chosen, needs);
-            let tried = steps.par_iter().filter(|c| self.meets(c)).filter_map(|c| self.found(c.clone()));
-            let mut better: Vec<Found> = tried.filter(|f| f.price.cost < at.price.cost).collect();
+            let better_of = |steps: Vec<Chosen>| -> Vec<Found> {
+                let tried = steps.into_par_iter().filter(|c| self.meets(c)).filter_map(|c| self.found(c));
+                tried.filter(|f| f.price.cost < at.price.cost).collect()
+            };
+            let mut better = better_of(self.steps(&at.chosen, needs));
+            if better.is_empty() {
+                better = better_of(self.trades(&at.chosen));
+            }
             if better.is_empty() {
                 break;
             }
