@@ -53,30 +53,20 @@ fn a_build_has_the_values_in_its_manifest() {
 #[test]
 fn an_fmm_takes_the_values_of_a_kernel() {
     let p = Place::new();
-    let pin = "float25.16  eps2     param in 0..1;";
-    let own = |name: &str, more: &str| {
-        let text = shipped("p2p");
-        assert!(text.contains(pin), "{text}");
-        let text = text.replace(pin, &format!("{pin}\nfloat25.16  scale param{more};"));
-        p.write(name, text.replace("mr  = q * inr;", "mr  = scale * q * inr;"));
-    };
-    own("half.pg2", " = 0.5");
-    own("one.pg2", " = 1");
-    own("none.pg2", "");
+    let (text, pin) = (shipped("p2p_yukawa"), "float25.16  kappa    param;");
+    assert!(text.contains(pin), "{text}");
+    p.write("own.pg2", text.replace(pin, "float25.16  kappa    param = 3;"));
     for backend in ["cpu", "emulator"] {
-        let potentials = |kernel: &str| -> Vec<f64> {
-            let words = format!("fmm --n 60 --leaf 60 --p2p {kernel} --backend {backend} -o o.csv");
-            p.run(&words).expect(0);
-            let text = p.text("o.csv");
-            text.lines().skip(1).map(|l| l.split(',').next().and_then(|x| x.parse().ok()).expect("a number")).collect()
+        let potentials = |kernel: &str| {
+            p.run(&format!("fmm --n 60 --leaf 60 --near-only --backend {backend} --p2p {kernel} -o o.csv")).expect(0);
+            p.text("o.csv")
         };
-        let (half, one, plain) = (potentials("half.pg2"), potentials("one.pg2"), potentials("p2p"));
-        assert_eq!(one, plain, "{backend}");
-        for (a, b) in half.iter().zip(&one) {
-            assert!((a - 0.5 * b).abs() <= 1e-4 * b.abs().max(1.0), "{backend}: {a} {b}");
-        }
-        assert!(half != one, "{backend}");
+        let plain = potentials("own.pg2");
+        assert_eq!(plain, potentials("p2p_yukawa --param kappa=3"), "{backend}");
+        // One that is given takes the place of the kernel's own.
+        assert_eq!(potentials("own.pg2 --param kappa=5"), potentials("p2p_yukawa --param kappa=5"), "{backend}");
+        assert_ne!(plain, potentials("own.pg2 --param kappa=5"), "{backend}");
     }
-    let err = p.run("fmm --n 60 --p2p none.pg2 --backend emulator").expect(1).err;
-    assert!(err.contains("scale"), "{err}");
+    let err = p.run("fmm --n 60 --p2p p2p_yukawa --backend emulator").expect(1).err;
+    assert!(err.contains("kappa"), "{err}");
 }

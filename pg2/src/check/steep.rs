@@ -10,8 +10,7 @@ use super::value::{Typed, Value};
 use crate::diag::Span;
 use hdl::Format;
 use hdl::number::exact::{Exact, from_bits, to_bits};
-use hdl::number::real::{Call, Expr, Node};
-use hdl::number::reduce::order_key;
+use hdl::number::real::{Call, Dd, Expr, Node, Smooth};
 use hdl::op::table::func::{Failure, Function, prepared};
 use hdl::op::{Attrs, Operator, compare, float};
 use num_traits::{Signed, ToPrimitive, Zero};
@@ -76,8 +75,8 @@ fn number(e: &mut Expr, x: &Exact) -> u32 {
 /// The number next to an end of an interval, inside.
 fn beside(format: Format, end: &Exact, upper: bool) -> Option<Exact> {
     let bits = to_bits(format, end).ok()?.0;
-    let key = order_key(format, bits) + if upper { -1 } else { 1 };
-    Some(from_bits(format, crate::error::trial::pattern(format, key)))
+    // A pattern more is a greater magnitude.
+    Some(from_bits(format, if upper == end.is_positive() { bits - 1 } else { bits + 1 }))
 }
 
 impl Piece {
@@ -96,7 +95,9 @@ impl Piece {
             let (end, t) = (number(e, &end), e.share(Node::X));
             e.share(if upper { Node::Sub(end, t) } else { Node::Add(end, t) })
         });
-        let last = with_argument(&f.expr, |e| number(e, &end));
+        let value = Exact::from_float(f.expr.value(Dd::from_exact(&end))?.value.hi)?;
+        let mut last = Expr::default();
+        number(&mut last, &value);
         let (low, high) = if upper { (split.clone(), end.clone()) } else { (end.clone(), split.clone()) };
         Some(Piece {
             upper,

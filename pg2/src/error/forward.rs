@@ -3,7 +3,7 @@
 use super::meaning::{Exact, apply, ends};
 use super::model::{self, Model, Source, Use, is_own_meaning};
 use super::state::{Cause, State, compound, times, up};
-use super::steps::entry;
+use super::steps::{can_leave, entry};
 use hdl::number::real::Interval;
 use hdl::op::accuracy::{Meaning, last_place, range};
 use hdl::op::{Inst, int};
@@ -175,6 +175,8 @@ fn domain(u: &Use, args: &[State]) -> Flags {
         Meaning::Quotient => args[1].computed().contains(0.0),
         Meaning::Power(_, 2) => computed.lo < 0.0,
         Meaning::Log => computed.lo <= 0.0,
+        Meaning::Entry => can_leave(&u.inst, args),
+        Meaning::OfPattern => true,
         Meaning::Sin | Meaning::Cos => computed.most() >= (1u64 << 20) as f64,
         Meaning::Function => {
             let ends = ends(&u.inst);

@@ -19,6 +19,13 @@ fn stepped(real: Interval, least: f64, absolute: f64) -> Exact {
     all
 }
 
+/// A state of which nothing is known but where it lies.
+fn unknown(real: Interval, least: f64, cause: Cause) -> Exact {
+    let mut all = lost(real, least, cause);
+    all.state.own = f64::INFINITY;
+    all
+}
+
 /// The greatest distance of a number in one interval from one in another.
 fn apart(a: Interval, b: Interval) -> f64 {
     (a.hi - b.lo).max(b.hi - a.lo).max(0.0)
@@ -76,7 +83,7 @@ fn field(high: u32, low: u32, a: &State) -> Exact {
     let steps = (a.error() * exp2(-(low as i32))).floor() + 1.0;
     match (image(a.real.hull(a.computed())), image(a.computed())) {
         (Some(_), Some(computed)) => stepped(real, 1.0, steps.min(apart(real, computed))),
-        _ => lost(real, 1.0, Cause::Bits),
+        _ => unknown(real, 1.0, Cause::Bits),
     }
 }
 
@@ -95,7 +102,7 @@ fn pattern(format: Format, a: &State) -> Exact {
     let size = exp2(format.width() as i32);
     let all = Interval::new(0.0, size - 1.0);
     let Some(negative) = sign(a.real.hull(a.computed())) else {
-        return if a.is_exact() { exact(all, 1.0, 0.0, 0.0) } else { lost(all, 1.0, Cause::Bits) };
+        return if a.is_exact() { exact(all, 1.0, 0.0, 0.0) } else { unknown(all, 1.0, Cause::Bits) };
     };
     if let Some(frac) = format.frac() {
         let factor = exp2(frac as i32);
@@ -111,7 +118,7 @@ fn pattern(format: Format, a: &State) -> Exact {
         _ if a.is_exact() => exact(real, 1.0, 0.0, 0.0),
         // The pattern of the real number is that of the nearest one.
         true => stepped(real, 1.0, up(exp2(format.mant() as i32 + 1) * -(-a.relative).ln_1p()) + 1.0),
-        false => lost(real, 1.0, Cause::Bits),
+        false => unknown(real, 1.0, Cause::Bits),
     }
 }
 
@@ -123,7 +130,7 @@ fn of_pattern(format: Format, a: &State) -> Exact {
         let moved = if both.lo >= top && signed { 2.0 * top } else { 0.0 };
         if signed && both.hi >= top && both.lo < top {
             let all = super::forward::span(format);
-            return if a.is_exact() { exact(all, place, 0.0, 0.0) } else { lost(all, place, Cause::Bits) };
+            return if a.is_exact() { exact(all, place, 0.0, 0.0) } else { unknown(all, place, Cause::Bits) };
         }
         let real = Interval::new((a.real.lo - moved) * place, (a.real.hi - moved) * place).outward();
         return stepped(real, place, up(a.error() * place));
@@ -136,7 +143,7 @@ fn of_pattern(format: Format, a: &State) -> Exact {
     // A pattern more is a last place more, of a number of this sign that is not 0.
     let (first, last) = (exp2(format.mant() as i32), format.max_bits() as f64);
     if both.lo < first || both.hi > last {
-        return lost(Interval::new(-most, most), least, Cause::Bits);
+        return unknown(Interval::new(-most, most), least, Cause::Bits);
     }
     let value = |x: f64| format.to_f64(x as u64);
     let real = Interval::new(value(a.real.lo.floor()), value(a.real.hi.ceil().min(last)));
@@ -146,14 +153,19 @@ fn of_pattern(format: Format, a: &State) -> Exact {
     all
 }
 
+/// Whether an index can be outside of a table.
+pub fn can_leave(inst: &Inst, args: &[State]) -> bool {
+    let leaves = |x: Interval, limit: u32| x.lo < 0.0 || x.hi > limit as f64 - 1.0;
+    let limits = inst.attrs.lookup.as_ref().map_or(Vec::new(), |table| table.limits());
+    args.iter().zip(limits).any(|(a, n)| leaves(a.real.hull(a.computed()), n))
+}
+
 /// The entry of a table at indices with their distances; `range` is that of all entries where they are known only at run time.
 pub fn entry(inst: &Inst, args: &[State], range: Interval) -> Exact {
-    let Some(table) = inst.attrs.lookup.as_ref() else { return lost(Interval::WHOLE, 0.0, Cause::Bits) };
-    let (entries, limits) = (table.numbers(), table.limits());
+    let Some(table) = inst.attrs.lookup.as_ref() else { return unknown(Interval::WHOLE, 0.0, Cause::Bits) };
+    let entries = table.numbers();
     let least = entries.iter().filter(|x| **x != 0.0).fold(f64::INFINITY, |a, x| a.min(x.abs()));
     let all_exact = args.iter().all(State::is_exact);
-    let leaves = |x: Interval, limit: u32| x.lo < 0.0 || x.hi > limit as f64 - 1.0;
-    let can_leave = args.iter().zip(&limits).any(|(a, n)| leaves(a.real.hull(a.computed()), *n));
     let hull = |of: &mut dyn Iterator<Item = f64>, outside: bool| {
         let zero = outside.then_some(0.0);
         of.chain(zero).map(Interval::point).reduce(Interval::hull).unwrap_or(Interval::ZERO)
@@ -161,7 +173,7 @@ pub fn entry(inst: &Inst, args: &[State], range: Interval) -> Exact {
     if entries.is_empty() {
         return if all_exact { exact(range, 0.0, 0.0, 0.0) } else { stepped(range, 0.0, range.hi - range.lo) };
     }
-    let whole = hull(&mut entries.iter().copied(), can_leave);
+    let whole = hull(&mut entries.iter().copied(), can_leave(inst, args));
     let [a] = args else {
         return if all_exact { exact(whole, least, 0.0, 0.0) } else { stepped(whole, least, whole.hi - whole.lo) };
     };

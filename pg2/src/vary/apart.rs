@@ -40,11 +40,13 @@ enum Source {
 /// Floats of one format.
 #[derive(Clone, Debug)]
 struct Region {
-    /// Its format; else the narrowest that holds the numbers of all that is read in it.
+    /// Its format; else the narrowest that holds the numbers of all that is read in it, or for a parameter those that it is read in.
     source: Option<Source>,
     /// As it is written.
     format: Format,
     reads: Vec<Source>,
+    /// Of a parameter the regions that it is read in.
+    readers: Vec<usize>,
 }
 
 /// The value of a name or call in a region.
@@ -103,6 +105,13 @@ impl Apart {
         }
     }
 
+    /// Leaves parameters in their formats, which follow those of what reads them else.
+    pub fn keep_parameters(&mut self) {
+        for region in self.regions.iter_mut().filter(|r| !r.readers.is_empty()) {
+            region.source = Some(Source::Fixed(region.format));
+        }
+    }
+
     /// The formats as the file has them.
     pub fn written(&self) -> Vec<Format> {
         self.knobs.iter().map(|k| k.format).collect()
@@ -122,8 +131,13 @@ impl Apart {
         match region.source {
             Some(source) => self.of(source, chosen),
             None => {
-                let all = region.reads.iter().map(|s| self.of(*s, chosen));
-                all.reduce(join).unwrap_or(region.format)
+                // A reader without a format of its own reads no parameter alone, or it has the parameter's.
+                let of_reader = |r: &usize| match (self.regions[*r].source, self.regions[*r].reads.is_empty()) {
+                    (None, true) => None,
+                    _ => Some(self.region(*r, chosen)),
+                };
+                let reads = region.reads.iter().map(|s| self.of(*s, chosen));
+                reads.chain(region.readers.iter().filter_map(of_reader)).reduce(join).unwrap_or(region.format)
             }
         }
     }

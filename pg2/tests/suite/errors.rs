@@ -122,7 +122,7 @@ fn random_kernel(seed: u64) -> String {
         let mut pick = || names[random.draw() as usize % names.len()].clone();
         let (x, y, z) = (pick(), pick(), pick());
         let (table, is_float) = (!format.starts_with("log"), format.starts_with("float"));
-        let value = match random.draw() % 18 {
+        let value = match random.draw() % if table { 18 } else { 14 } {
             0 | 1 => format!("{x} + {y}"),
             2 | 3 => format!("{x} - {y}"),
             4 | 5 => format!("{x} * {y}"),
@@ -172,7 +172,7 @@ fn steps_have_bounds_that_hold() {
         for output in &report.outputs {
             let found = output.value.bound.absolute;
             assert!(
-                output.value.is_proved && found <= most,
+                output.value.is_proved && found <= most + 1e-12,
                 "{text}: {} {found} {:?}",
                 output.value.name,
                 output.value.why

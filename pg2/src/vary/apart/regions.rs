@@ -28,6 +28,8 @@ pub struct Walk<'a> {
     pub places: HashMap<(Span, Format), usize>,
     /// The choices of names, by the format that the file gives them.
     names: HashMap<(&'a str, Format), usize>,
+    /// The regions of parameters.
+    params: HashMap<&'a str, usize>,
 }
 
 impl<'a> Walk<'a> {
@@ -43,6 +45,7 @@ impl<'a> Walk<'a> {
             words: Vec::new(),
             places: HashMap::new(),
             names: HashMap::new(),
+            params: HashMap::new(),
         }
     }
 
@@ -71,11 +74,14 @@ impl<'a> Walk<'a> {
     }
 
     fn source(&self, name: &'a str, format: Format) -> Source {
+        if let Some(region) = self.params.get(name) {
+            return Source::Region(*region);
+        }
         self.names.get(&(name, format)).map_or(Source::Fixed(format), |k| Source::Knob(*k))
     }
 
     fn region(&mut self, source: Option<Source>, format: Format) -> usize {
-        self.regions.push(Region { source, format, reads: Vec::new() });
+        self.regions.push(Region { source, format, reads: Vec::new(), readers: Vec::new() });
         self.regions.len() - 1
     }
 
@@ -84,7 +90,13 @@ impl<'a> Walk<'a> {
             match &statement.kind {
                 StatementKind::Declare { format, name, .. } => {
                     let Some(pin) = self.graph.pins.iter().find(|p| p.name == name.text) else { continue };
-                    if pin.format.is_float() {
+                    if pin.format.is_float() && pin.class == PinClass::Param {
+                        // It is in the format in which it is read.
+                        let region = self.region(None, pin.format);
+                        self.params.insert(name.text, region);
+                        let follows = Source::Region(region);
+                        self.words.push(Word { span: format.span, follows, format: pin.format });
+                    } else if pin.format.is_float() {
                         let is_input = pin.class != PinClass::Fout;
                         let knob = self.knob(name.text.to_string(), name.span.start, pin.format, is_input);
                         self.names.insert((name.text, pin.format), knob);
@@ -133,7 +145,10 @@ impl<'a> Walk<'a> {
 
     fn read(&mut self, at: usize, source: Option<Source>, region: Option<usize>) {
         if let (Some(source), Some(region)) = (source, region) {
-            self.regions[region].reads.push(source);
+            match source {
+                Source::Region(param) => self.regions[param].readers.push(region),
+                _ => self.regions[region].reads.push(source),
+            }
             self.reads.push(Read { at, source, region });
         }
     }

@@ -12,7 +12,7 @@ use terminal::failure::Failure;
 /// Targets and sources of a draw, and the number of draws on which formats are found.
 const TARGETS: usize = 48;
 const SOURCES: usize = 128;
-const DRAWS: u64 = 4;
+const DRAWS: u64 = 12;
 
 /// Draws on which the formats that were found are measured again.
 const FRESH: u64 = 8;

@@ -26,6 +26,9 @@ const LONG: i64 = 4;
 /// The most fraction bits of floats up to which all functions have tables.
 const USUAL: i64 = 23;
 
+/// The part of the tolerance that is aimed at elsewhere, once it was missed.
+const MARGIN: f64 = 0.97;
+
 /// Rounds of steps from one solution to cheaper ones.
 const ROUNDS: usize = 8;
 
@@ -36,8 +39,8 @@ pub struct Search<'a> {
     pub data: &'a Data<'a>,
     pub clock: Clock,
     pub tolerance: f64,
-    /// The part of it that is kept free, for inputs on which nothing is measured.
-    pub spare: f64,
+    /// What errors are to be below: less than that, where something is kept free for inputs on which nothing is measured.
+    aim: Mutex<f64>,
     /// Whether the proven bound is to be below the tolerance too.
     pub proven: bool,
     /// The flags that the kernel raises as it is written.
@@ -64,9 +67,9 @@ impl<'a> Search<'a> {
         flags: Flags,
     ) -> Search<'a> {
         let progress = Mutex::new(Progress::new("trying formats", 0));
-        let (errors, prices) = (Mutex::default(), Mutex::default());
+        let (errors, prices, aim) = (Mutex::default(), Mutex::default(), Mutex::new(tolerance * (1.0 - spare)));
         let done = AtomicUsize::new(0);
-        Search { kernel, apart, data, clock, tolerance, spare, proven, flags, errors, prices, progress, done }
+        Search { kernel, apart, data, clock, tolerance, aim, proven, flags, errors, prices, progress, done }
     }
 
     /// The kernel with formats, if it compiles.
@@ -112,7 +115,14 @@ impl<'a> Search<'a> {
     }
 
     pub fn meets(&self, chosen: &Chosen) -> bool {
-        self.error(chosen) <= self.tolerance * (1.0 - self.spare)
+        self.error(chosen) <= self.aim.lock().map_or(self.tolerance, |aim| *aim)
+    }
+
+    /// Keeps more free: as much as formats that meet the tolerance here are off by `error` elsewhere.
+    pub fn keep_free(&self, error: f64) {
+        if let Ok(mut aim) = self.aim.lock() {
+            *aim *= if error.is_finite() { (MARGIN * self.tolerance / error).max(0.5) } else { 0.5 };
+        }
     }
 
     /// The cost of formats that compile.
@@ -280,6 +290,24 @@ impl<'a> Search<'a> {
         all
     }
 
+    /// Formats of which some that read each other, or all floats, have shorter fractions: there are fewer casts among them than
+    /// where one is shorter.
+    fn together(&self, from: &Chosen) -> Vec<Chosen> {
+        let passes = self.apart.passes();
+        let is_near = |a: usize, b: usize| a == b || passes.contains(&(a, b)) || passes.contains(&(b, a));
+        let shorter = |of: &dyn Fn(usize) -> bool| -> Chosen {
+            let one = |k: usize| match self.is_float(k) && self.is_free(k) && of(k) {
+                true => with_fraction(from[k], fraction(from[k]) as i64 - 1).unwrap_or(from[k]),
+                false => from[k],
+            };
+            (0..from.len()).map(one).collect()
+        };
+        let mut all: Vec<Chosen> = (0..from.len()).map(|k| shorter(&|other| is_near(k, other))).collect();
+        all.extend(passes.iter().map(|(a, b)| shorter(&|k| k == *a || k == *b)));
+        all.push(shorter(&|_| true));
+        all
+    }
+
     /// Formats of which one has a shorter fraction and another one a longer one.
     fn trades(&self, from: &Chosen) -> Vec<Chosen> {
         let longer = |k: usize, by: i64, of: &Chosen| self.with(of, k, fraction(of[k]) as i64 + by);
@@ -295,7 +323,7 @@ impl<'a> Search<'a> {
                 let tried = steps.into_par_iter().filter(|c| self.meets(c)).filter_map(|c| self.found(c));
                 tried.filter(|f| f.price.cost < at.price.cost).collect()
             };
-            let mut better = better_of(self.steps(&at.chosen, needs));
+            let mut better = better_of([self.steps(&at.chosen, needs), self.together(&at.chosen)].concat());
             if better.is_empty() {
                 better = better_of(self.trades(&at.chosen));
             }
@@ -333,9 +361,17 @@ impl<'a> Search<'a> {
         all.min_by(cheaper)
     }
 
+    /// The same with longer fractions of all floats, until the tolerance is met here.
+    pub fn longer(&self, uniform: Found) -> Option<Found> {
+        let longest = |k: &usize| self.is_float(*k).then(|| fraction(uniform.chosen[*k]) as i64);
+        let bits = (0..uniform.chosen.len()).filter_map(|k| longest(&k)).max()?;
+        let all = (bits..=bits + LONG).map(|bits| self.alike(&uniform.chosen, bits));
+        all.into_iter().find(|c| self.error(c) <= self.tolerance).and_then(|c| self.found(c))
+    }
+
     /// Formats that meet the tolerance on more inputs than they were found on: longer ones, by the step that helps most.
     pub fn repaired(&self, mut chosen: Chosen) -> Option<Chosen> {
-        while !self.meets(&chosen) {
+        while self.error(&chosen) > self.tolerance {
             let longer = (0..chosen.len()).flat_map(|k| {
                 let longer = self.with(&chosen, k, fraction(chosen[k]) as i64 + 1);
                 let wider = self.is_free(k).then(|| with_range(chosen[k], range_bits(chosen[k]) + 1)).flatten();
