@@ -62,7 +62,7 @@ const APART: &[&str] = &[
      n += (int64)(pg_bits(z) >> 3) + (int64)pg_from_bits(pg_bits(y), float25.16);",
     // The least of several with what comes with it, powers, functions that are fitted, and logs.
     "float25.16 x ipin; float25.16 y jpin; log17.8 q jpin; float25.16 best fout; float25.16 who fout; log17.8 l fout;
-     d = pg_abs(x - y); e = pg_fn(pg_min(d, 4), exp(-d), 0, 4); (best, who) min= (d * e, y / 2); l max= q * q;",
+     d = pg_min(pg_abs(x - y), 4); e = pg_fn(d, exp(-d), 0, 4); (best, who) min= (d * e, y / 2); l max= q * q;",
     "float32.23 x ipin; float32.23 y jpin; fixed64.30 s fout; fixed64.30 c[2] fout;
      v = (x, y, x * y); c[0] += (fixed64.30)v[2]; c[0] -= (fixed64.30)(v[0] << 1); c[1] += (fixed64.30)pg_max(v * v, v[1]);
      s += (fixed64.30)(x > y ? x : 0.5);",
