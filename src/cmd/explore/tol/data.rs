@@ -142,7 +142,7 @@ fn number(pin: &Pin, random: &mut Bits) -> String {
     let bits = if format.is_integral() {
         let (low, high) = (format.to_int(low), format.to_int(high));
         let of = (high - low + 1) as u128;
-        (low + (random.draw() as u128 * of >> 64) as i128) as u64 & format.mask()
+        (low + ((random.draw() as u128 * of) >> 64) as i128) as u64 & format.mask()
     } else {
         let part = (random.draw() >> 11) as f64 * 2f64.powi(-53);
         let (low, high) = (format.to_f64(low), format.to_f64(high));
