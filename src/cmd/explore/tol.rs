@@ -116,7 +116,8 @@ pub fn run(args: &Args, tolerance: f64) -> Result<(), Failure> {
         fresh.draw(&graph, true)?;
         let found = problem.find_for_all(&data, &fresh, wanted)?;
         data.batches.append(&mut fresh.batches);
-        found
+        // Where single steps lead nowhere, the search sees all inputs.
+        found.map_or_else(|| problem.find(&data, wanted), Ok)?
     };
     let text = apart.text(&found.best.chosen);
     let variant = kernel.with_text(text.clone());
@@ -201,8 +202,8 @@ impl Problem<'_> {
     }
 
     /// The cheapest formats for these inputs whose error is below the tolerance on others too: where it is not, more of the tolerance is
-    /// kept free, and at last formats are made longer one by one.
-    fn find_for_all(&self, data: &Data, fresh: &Data, wanted: Wanted) -> Result<Formats, Failure> {
+    /// kept free, and at last formats are made longer one by one. `None` where that does not help.
+    fn find_for_all(&self, data: &Data, fresh: &Data, wanted: Wanted) -> Result<Option<Formats>, Failure> {
         let (search, on_fresh) = (self.search(data, wanted)?, self.search(fresh, wanted)?);
         let needs = ranges::needs(self.graph, self.apart, data)?;
         let (uniform, base) = search.begin().map_err(|least| self.impossible(least, wanted))?;
@@ -221,7 +222,7 @@ impl Problem<'_> {
         let best = chosen.and_then(|chosen| search.found(chosen));
         // The best one format for all is that of all inputs too.
         let uniform = uniform.and_then(|uniform| on_fresh.longer(uniform));
-        best.map(|best| Formats { best, uniform }).ok_or_else(|| self.impossible(f64::INFINITY, wanted))
+        Ok(best.map(|best| Formats { best, uniform }))
     }
 
     /// The refusal of a tolerance, with what would help.
