@@ -21,6 +21,7 @@ mod loops;
 mod ops;
 mod product;
 mod range;
+mod real;
 mod resolve;
 mod scope;
 mod select;

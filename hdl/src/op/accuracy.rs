@@ -2,7 +2,7 @@
 
 use super::Inst;
 use crate::Format;
-use crate::number::real::{exp2, log2};
+use crate::number::real::{Call, exp2, log2};
 
 /// The function of real numbers that an operator's bits stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +33,10 @@ pub enum Meaning {
     Log,
     Sin,
     Cos,
+    /// Another function of one argument.
+    Real(Call),
+    /// The angle of the point (second, first argument).
+    Angle,
     /// [`super::Attrs::function`].
     Function,
     Less,

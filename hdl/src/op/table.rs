@@ -1,9 +1,11 @@
 //! Functions that are computed by tables of piecewise polynomials, and tables of entries.
 
+pub mod angle;
 pub mod exp;
 pub mod func;
 pub mod ln;
 pub mod lookup;
+pub mod octaves;
 mod once;
 pub mod place;
 pub mod poly;
@@ -21,9 +23,19 @@ const ROM_WIDTH: u32 = 64;
 super::operators! {
     FUNC: func::Func,
     EXP: exp::Exp,
+    EXP2: exp::Exp2,
     LOG: ln::Log,
+    LOG2: ln::Log2,
     SIN: sin_cos::Sin,
     COS: sin_cos::Cos,
+    TANH: octaves::TANH,
+    ERF: octaves::ERF,
+    ERFC: octaves::ERFC,
+    CBRT: octaves::CBRT,
+    ASIN: octaves::ASIN,
+    ACOS: octaves::ACOS,
+    ATAN: octaves::ATAN,
+    ATAN2: angle::Atan2,
     POW: pow::Pow,
     LOOKUP: lookup::At,
     PLACE: place::Place,

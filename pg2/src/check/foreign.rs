@@ -328,9 +328,7 @@ fn equivalent(name: &str, args: &[String]) -> Option<String> {
         ("negative", [x]) => format!("(-{x})"),
         ("pown" | "powr", [x, e]) => return foreign::power(x, e),
         ("fma" | "mad" | "muladd" | "mad24", [a, b, c]) => format!("({a} * {b} + {c})"),
-        ("log2", [x]) => format!("(pg_log({x}) * 1.44269504088896340736)"),
         ("log10", [x]) => format!("(pg_log({x}) * 0.434294481903251827651)"),
-        ("exp2", [x]) => format!("pg_exp({x} * 0.693147180559945309417)"),
         _ => return None,
     })
 }
@@ -344,11 +342,7 @@ fn advice(name: &str) -> Option<&'static str> {
         }
         "float" | "double" | "real" | "dble" => "a cast is written in front of a value: `(float32.23)x`",
         "int" => "a cast is written in front of a value: `(int32)x`, which rounds to the nearest integer",
-        "cbrt" => "fit it on the interval in which x lies: `pg_fn(x, pow(x, 1.0 / 3), lo, hi)`",
         "sum" => "write a loop: `s = 0;` and `for k in 0..3 { s += v[k]; }`; the sum of products is `a * b`",
-        "asin" | "acos" | "atan2" => {
-            "there is none; many formulas need only `pg_sqrt`, and `pg_fn` fits what is smooth, such as atan(x)"
-        }
         "printf" | "print" | "cout" => {
             "a circuit prints nothing: give the value an output, and `pairforge run` shows it"
         }

@@ -164,6 +164,17 @@ impl<'a> Checker<'a> {
         if broken { Value::Error } else { value }
     }
 
+    /// The function that a call of so many arguments means; `None` after a mistake.
+    pub(super) fn real_body(&mut self, index: usize, args: usize, span: Span) -> Option<&'a Function<'a>> {
+        self.bodies[index].called = true;
+        let function = self.bodies[index].function;
+        if args != function.params.len() {
+            self.wrong_arguments(index, args, span);
+            return None;
+        }
+        (!self.bodies[index].broken).then_some(function)
+    }
+
     pub(super) fn parameters_of(&self, index: usize) -> usize {
         self.bodies[index].function.params.len()
     }

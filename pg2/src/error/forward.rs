@@ -3,7 +3,7 @@
 use super::meaning::{Exact, apply, ends};
 use super::model::{Model, Source, Use, is_own_meaning};
 use super::state::{Cause, State, compound, times, up};
-use hdl::number::real::Interval;
+use hdl::number::real::{Call, Interval};
 use hdl::op::accuracy::{Meaning, last_place, range};
 use hdl::op::int;
 use hdl::{Flags, Format};
@@ -169,7 +169,8 @@ fn domain(u: &Use, args: &[State]) -> Flags {
     let invalid = match u.accuracy.meaning {
         Meaning::Quotient => args[1].computed().contains(0.0),
         Meaning::Power(_, 2) => computed.lo < 0.0,
-        Meaning::Log => computed.lo <= 0.0,
+        Meaning::Log | Meaning::Real(Call::Log2) => computed.lo <= 0.0,
+        Meaning::Real(Call::Asin | Call::Acos) => computed.most() > 1.0,
         Meaning::Sin | Meaning::Cos => computed.most() >= (1u64 << 20) as f64,
         Meaning::Function => {
             let ends = ends(&u.inst);

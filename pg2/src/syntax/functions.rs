@@ -148,11 +148,27 @@ pub static FUNCTIONS: &[Function] = &[
         rule: Rule::Operator(None),
     },
     Function {
+        name: "pg_exp2",
+        params: ONE,
+        aliases: &["exp2", "exp2f"],
+        text: "2^x; exact for whole x",
+        takes: &tabulated(table::EXP2),
+        rule: Rule::Operator(None),
+    },
+    Function {
         name: "pg_log",
         params: &[value("x")],
         aliases: &["log", "logf", "alog", "ln"],
         text: "the natural logarithm; 0 with `invalid` for x of 0 and below",
         takes: &tabulated(table::LOG),
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_log2",
+        params: ONE,
+        aliases: &["log2", "log2f"],
+        text: "the logarithm to base 2, exact of powers of two; 0 with `invalid` for x of 0 and below",
+        takes: &tabulated(table::LOG2),
         rule: Rule::Operator(None),
     },
     Function {
@@ -169,6 +185,70 @@ pub static FUNCTIONS: &[Function] = &[
         aliases: &["cos", "cosf"],
         text: "the cosine of x radians; of a float of 2^20 or more 0 with `invalid`",
         takes: &tabulated(table::COS),
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_asin",
+        params: ONE,
+        aliases: &["asin", "asinf", "arcsin"],
+        text: "the angle in radians whose sine is x; 0 with `invalid` beyond -1 and 1",
+        takes: &[tabulated_float(table::ASIN)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_acos",
+        params: ONE,
+        aliases: &["acos", "acosf", "arccos"],
+        text: "the angle in radians whose cosine is x; 0 with `invalid` beyond -1 and 1",
+        takes: &[tabulated_float(table::ACOS)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_atan",
+        params: ONE,
+        aliases: &["atan", "atanf", "arctan"],
+        text: "the angle in radians, from -pi/2 to pi/2, whose tangent is x",
+        takes: &[tabulated_float(table::ATAN)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_atan2",
+        params: &[value("y"), value("x")],
+        aliases: &["atan2", "atan2f", "arctan2"],
+        text: "the angle in radians, from -pi to pi, of the point (x, y); 0 for (0, 0)",
+        takes: &[tabulated_float(table::ATAN2)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_tanh",
+        params: ONE,
+        aliases: &["tanh", "tanhf"],
+        text: "the hyperbolic tangent",
+        takes: &[tabulated_float(table::TANH)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_erf",
+        params: ONE,
+        aliases: &["erf", "erff"],
+        text: "the error function, 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x",
+        takes: &[tabulated_float(table::ERF)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_erfc",
+        params: ONE,
+        aliases: &["erfc", "erfcf"],
+        text: "1 - erf(x), with all its places also where x is large",
+        takes: &[tabulated_float(table::ERFC)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_cbrt",
+        params: ONE,
+        aliases: &["cbrt", "cbrtf"],
+        text: "the cubic root, of negative x too; exact where a format has it",
+        takes: &[tabulated_float(table::CBRT)],
         rule: Rule::Operator(None),
     },
     Function {
@@ -351,6 +431,11 @@ const fn every(operator: &'static dyn Operator) -> [Takes; 4] {
 const fn tabulated(operator: &'static dyn Operator) -> [Takes; 2] {
     let operator = Some(operator);
     [Takes { class: Class::Float, most: MAX_MANT, operator }, Takes { class: Class::Fixed, most: MAX_WIDTH, operator }]
+}
+
+/// Floats that a function by a table takes.
+const fn tabulated_float(operator: &'static dyn Operator) -> Takes {
+    Takes { class: Class::Float, most: MAX_MANT, operator: Some(operator) }
 }
 
 /// The function of that name.

@@ -33,6 +33,9 @@ fn coefficients_enclose_divided_differences() {
         let a = e.push(Node::X);
         e.push(Node::Call(*call, a));
         for start in [0.25, 0.5, 1.25, 2.0] {
+            if start > 1.0 && matches!(call, Call::Asin | Call::Acos) {
+                continue;
+            }
             let width = 1.0 / 16.0;
             for n in 1..=jet::MAX_ORDER {
                 // A divided difference is f^(n) / n! somewhere between its points.

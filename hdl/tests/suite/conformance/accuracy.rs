@@ -1,7 +1,7 @@
 //! The accuracy that every operator states, against its bits: exhaustively for small formats.
 
 use super::each_operator;
-use hdl::number::real::{Dd, Smooth, exp2};
+use hdl::number::real::{Dd, Expr, Smooth, exp2};
 use hdl::op::accuracy::{Meaning, range};
 use hdl::op::{Inst, Operator};
 use hdl::{Flags, Format};
@@ -40,6 +40,8 @@ fn meaning(meaning: Meaning, inst: &Inst, x: &[f64]) -> Option<f64> {
         Meaning::Log => (x[0] > 0.0).then(|| x[0].ln()),
         Meaning::Sin => Some(x[0].sin()),
         Meaning::Cos => Some(x[0].cos()),
+        Meaning::Real(call) => Expr::of(call).value(Dd::from(x[0])).map(|v| v.value.hi),
+        Meaning::Angle => Some(x[0].atan2(x[1])),
         Meaning::Function => {
             let function = inst.attrs.function.as_ref().expect("a use of a function has one");
             function.expr.value(Dd::from(x[0])).map(|v| v.value.hi)

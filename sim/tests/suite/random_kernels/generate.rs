@@ -442,7 +442,13 @@ impl Generator<'_> {
             9 if f.is_int() => one(&format!("({f})((@)[{amount}:{}])", self.below(amount + 1)), a),
             9 if !f.is_log() => one(&format!("pg_from_bits(pg_bits(@), {f})"), a),
             5 | 6 if narrow && amount.is_multiple_of(3) => {
-                one(["pg_exp(@)", "pg_log(@)", "pg_sin(@)", "pg_cos(@)"][table], a)
+                let more = ["pg_tanh(@)", "pg_erf(@)", "pg_cbrt(@)", "pg_acos(@)"];
+                let binary = ["pg_exp2(@)", "pg_log2(@)"];
+                match amount % 4 {
+                    1 if f.is_float() => one(more[table], a),
+                    2 => one(binary[table % 2], a),
+                    _ => one(["pg_exp(@)", "pg_log(@)", "pg_sin(@)", "pg_cos(@)"][table], a),
+                }
             }
             5 | 6 if f.is_log() || f.is_float() && narrow => one(&format!("pg_pow(@, {}, {})", pow.0, pow.1), a),
             7 => match (self.vector(f, 0), self.vector(f, 1)) {

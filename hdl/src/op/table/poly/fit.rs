@@ -17,6 +17,8 @@ const VALUE_ERROR: f64 = 1.0 / 8192.0;
 /// A line of arguments: start + scale * fraction / 2^bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
+    /// The function that is tabulated, where there are several ([`Smooth::branch`]).
+    pub branch: usize,
     pub start: Dd,
     /// A power of two, negative where the argument falls; 0 where every fraction means the start.
     pub scale: f64,
@@ -131,15 +133,20 @@ fn rounding(degree: usize) -> f64 {
 }
 
 impl Fit<'_> {
+    /// The function of a line.
+    fn of(&self, line: &Line) -> &dyn Smooth {
+        self.f.branch(line.branch).unwrap_or(self.f)
+    }
+
     /// Judges a piece of a line; an error where no polynomial of the degree is near enough.
     pub fn sketch(&self, line: &Line, piece: &Piece) -> Result<Sketch, Misfit> {
         let at = |fraction: u64| line.at(fraction as f64, self.bits).hi;
         let (a, b) = (at(piece.first), at(piece.last));
         let x = Interval::new(a.min(b), a.max(b));
         if a == b {
-            return self.point(a);
+            return self.point(self.of(line), a);
         }
-        let jet = self.f.coefficients(x, self.degree + 1);
+        let jet = self.of(line).coefficients(x, self.degree + 1);
         let width = (x.hi - x.lo) * 1.000_001;
         // The remainder times 2 / 4^(D+1): interpolation in the Chebyshev nodes of an interval of length 1.
         let left = (0..=self.degree).fold(2.0 * jet[self.degree + 1].most(), |e, _| e * width / 4.0);
@@ -150,7 +157,7 @@ impl Fit<'_> {
         if !self.may_lie_beyond(jet[0]) && !is_near(self.unit(jet[0].most()), 0.0) {
             return Err(Misfit::Long);
         }
-        let range = self.f.refined(x, &jet);
+        let range = self.of(line).refined(x, &jet);
         if !range.is_finite() {
             return Err(Misfit::Long);
         }
@@ -179,8 +186,8 @@ impl Fit<'_> {
     }
 
     /// A single argument.
-    fn point(&self, x: f64) -> Result<Sketch, Misfit> {
-        let value = self.f.value(Dd::from(x)).ok_or(Misfit::Undefined(x))?;
+    fn point(&self, f: &dyn Smooth, x: f64) -> Result<Sketch, Misfit> {
+        let value = f.value(Dd::from(x)).ok_or(Misfit::Undefined(x))?;
         if let Some(sketch) = self.beyond(Interval::point(value.value.hi).outward()) {
             return Ok(sketch);
         }
@@ -221,7 +228,7 @@ impl Fit<'_> {
             return Zero::All;
         }
         let begins = range.contains(0.0) && piece.first == piece.origin;
-        let value = begins.then(|| self.f.value(line.at(piece.first as f64, self.bits))).flatten();
+        let value = begins.then(|| self.of(line).value(line.at(piece.first as f64, self.bits))).flatten();
         if value.is_some_and(|v| v.value.hi == 0.0) { Zero::Begin } else { Zero::Unknown }
     }
 
@@ -229,7 +236,7 @@ impl Fit<'_> {
     /// 0 where the piece begins. `None` where a value cannot be distinguished from 0.
     fn near_zero(&self, line: &Line, piece: &Piece) -> Option<(f64, Zero)> {
         let value = |fraction: u64| {
-            let v = self.f.value(line.at(fraction as f64, self.bits))?;
+            let v = self.of(line).value(line.at(fraction as f64, self.bits))?;
             let known = v.error == 0.0 || v.value.hi.abs() > 16.0 * v.error;
             known.then_some(v.value.hi)
         };
@@ -334,7 +341,7 @@ impl Fit<'_> {
     fn interpolate(&self, line: &Line, piece: &Piece, quantum: i32) -> Result<Coefficients<Dd>, Misfit> {
         let mut coef = [Dd::ZERO; MAX_DEGREE + 1];
         let value = |x: Dd| {
-            let v = self.f.value(x).ok_or(Misfit::Undefined(x.hi))?;
+            let v = self.of(line).value(x).ok_or(Misfit::Undefined(x.hi))?;
             let accurate = v.error <= VALUE_ERROR * exp2(quantum + guard(self.degree));
             if accurate { Ok(v.value.scale(-quantum)) } else { Err(Misfit::Inaccurate(x.hi)) }
         };
