@@ -12,7 +12,10 @@ pub mod poly;
 pub mod pow;
 pub mod sin_cos;
 
-/// The widest fraction of a float, and the widest fixed, that functions by tables take.
+/// The widest fraction of a float that powers and exponentials take.
+pub const MAX_WIDE: u32 = 52;
+
+/// The widest fraction of a float, and the widest fixed, that the other functions by tables take.
 pub const MAX_MANT: u32 = 23;
 pub const MAX_WIDTH: u32 = 32;
 

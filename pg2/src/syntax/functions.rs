@@ -5,7 +5,7 @@
 
 use hdl::Format;
 use hdl::number::exact::Exact;
-use hdl::op::table::{self, MAX_MANT, MAX_WIDTH};
+use hdl::op::table::{self, MAX_MANT, MAX_WIDE, MAX_WIDTH};
 use hdl::op::{Operator, compare, float, int, log};
 use num_traits::Signed;
 
@@ -144,7 +144,7 @@ pub static FUNCTIONS: &[Function] = &[
         params: &[value("x")],
         aliases: &["exp", "expf", "dexp"],
         text: "e^x",
-        takes: &tabulated(table::EXP),
+        takes: &tabulated_wide(table::EXP),
         rule: Rule::Operator(None),
     },
     Function {
@@ -152,7 +152,7 @@ pub static FUNCTIONS: &[Function] = &[
         params: ONE,
         aliases: &["exp2", "exp2f"],
         text: "2^x; exact for whole x",
-        takes: &tabulated(table::EXP2),
+        takes: &tabulated_wide(table::EXP2),
         rule: Rule::Operator(None),
     },
     Function {
@@ -398,7 +398,7 @@ static STEPS: &[Takes] = &[moves(Class::Int), moves(Class::Fixed), moves(Class::
 
 /// The formats of powers.
 static POWERS: &[Takes] =
-    &[any(Class::Log, log::LPOW), Takes { class: Class::Float, most: MAX_MANT, operator: Some(table::POW) }];
+    &[any(Class::Log, log::LPOW), Takes { class: Class::Float, most: MAX_WIDE, operator: Some(table::POW) }];
 
 const fn value(name: &'static str) -> Param {
     Param { name, kind: Kind::Value }
@@ -431,6 +431,12 @@ const fn every(operator: &'static dyn Operator) -> [Takes; 4] {
 const fn tabulated(operator: &'static dyn Operator) -> [Takes; 2] {
     let operator = Some(operator);
     [Takes { class: Class::Float, most: MAX_MANT, operator }, Takes { class: Class::Fixed, most: MAX_WIDTH, operator }]
+}
+
+/// The same with floats of more fraction bits.
+const fn tabulated_wide(operator: &'static dyn Operator) -> [Takes; 2] {
+    let operator = Some(operator);
+    [Takes { class: Class::Float, most: MAX_WIDE, operator }, Takes { class: Class::Fixed, most: MAX_WIDTH, operator }]
 }
 
 /// Floats that a function by a table takes.

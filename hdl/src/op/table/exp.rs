@@ -21,9 +21,11 @@ use crate::op::semantics::Real;
 use crate::op::table::func::one_argument;
 use crate::op::table::once::Once;
 use crate::op::table::poly::c_text;
+use crate::op::table::poly::coefficients::MAX_DEGREE;
 use crate::op::table::poly::result::{Known, to_float};
-use crate::op::table::poly::search::Problem;
+use crate::op::table::poly::search::{Problem, search_of_degree};
 use crate::op::table::poly::{Goal, Limits, Line, Table, search};
+use crate::op::table::{MAX_MANT, MAX_WIDE, MAX_WIDTH};
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
 
@@ -37,7 +39,7 @@ pub struct Prepared {
     /// Whether the base is 2 and not e.
     pub binary: bool,
     /// log2 of the base in units of 2^-scale.
-    pub factor: u64,
+    pub factor: u128,
     pub scale: u32,
     /// Fraction bits of y.
     pub frac: u32,
@@ -57,7 +59,7 @@ impl Prepared {
         // A float's y lies below 2^E; of a fixed only those y matter that are no further from 0 than its width.
         let scale = frac + 2 + if format.is_float() { format.exp() } else { 6 };
         let log2_base = if binary { Dd::ONE } else { Dd::ONE / Dd::LN_2 };
-        let factor = log2_base.round_scaled(scale as i32).expect("a number of few bits") as u64;
+        let factor = log2_base.round_scaled(scale as i32).expect("a number of few bits") as u128;
         let line =
             Line { branch: 0, start: Dd::from(exp2(-(frac as i32) - 1)), scale: 1.0, first: 0, last: (1 << frac) - 1 };
         let mut power = Expr::default();
@@ -72,7 +74,12 @@ impl Prepared {
             // 2 ln(2) times half a place of y, 2^-(precision + 5), and the factor's error, less than a quarter of that.
             argument: 2.0 * std::f64::consts::LN_2 * 1.25 / 16.0,
         };
-        let table = search(&problem, Limits { blocks: 64, pieces: 100_000 }).expect("2^x is smooth");
+        let limits = Limits { blocks: 64, pieces: 100_000 };
+        let found = match precision > MAX_MANT.max(MAX_WIDTH) {
+            true => search_of_degree(&problem, limits, MAX_DEGREE),
+            false => search(&problem, limits),
+        };
+        let table = found.expect("2^x is smooth");
         Prepared { format, binary, factor, scale, frac, table }
     }
 
@@ -126,7 +133,7 @@ impl Prepared {
 
     /// C: y, as [`Prepared::reduce`] has it.
     fn c_reduced(&self, inst: &Inst, c: &mut CText, x: &CVar) -> CVar {
-        let (format, factor_bits) = (self.format, 64 - self.factor.leading_zeros());
+        let (format, factor_bits) = (self.format, 128 - self.factor.leading_zeros());
         if let Some(frac) = format.frac() {
             let kind = CType::signed(format.width() + 1 + factor_bits);
             let x = c.int(format, x);
@@ -227,7 +234,10 @@ macro_rules! operator {
             }
 
             fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
-                one_argument($name, args)
+                match args {
+                    [format @ Format::Float { .. }] if format.mant() <= MAX_WIDE => Ok(*format),
+                    _ => one_argument($name, args),
+                }
             }
 
             fn flags(&self, inst: &Inst) -> Flags {

@@ -24,7 +24,7 @@ fn scaled(p: &Prepared, c: &mut Circuit, x: Sig, signed: bool) -> Sig {
         let places = p.factor.ilog2();
         return c.logic("product", c.x(x).shl(places));
     }
-    let bits = 64 - p.factor.leading_zeros();
+    let bits = 128 - p.factor.leading_zeros();
     let factor = c.logic("log2_e", X::constant(bits, p.factor as i128));
     if signed { poly::product(c, x, true, factor) } else { c.mul("product", x, factor, false) }
 }

@@ -49,7 +49,6 @@ pub fn bits(p: &Prepared, inst: &Inst, c: &mut CText, x: &CVar, flags: Flags) ->
     let live = (!dead.is_empty()).then(|| c.test(dead.join(" & ")));
     let flip = if l.signed { None } else { negative };
     let (span, range) = (p.table.span(), Flags(flags.0 & !Flags::INVALID.0));
-    // Without a zero among its values `to_float` looks at neither sign nor flags of what is no result.
     let result = c_text::Result { format, span, quantum, flip: flip.as_ref(), live, flags: range };
     let value = c_text::to_float(c, &h, result);
     match own {

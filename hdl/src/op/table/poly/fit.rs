@@ -5,8 +5,9 @@ use super::coefficients::{Coefficients, Grid, MAX_DEGREE, interpolated, nodes, q
 use super::{RowRange, Span};
 use crate::number::real::{Dd, Interval, Smooth, exp2};
 
-/// The most bits of h, sign and the carry of a sum included.
+/// The most bits of h, sign and the carry of a sum included: of results of up to 40 places, and of longer ones.
 const MAX_BITS: i32 = 60;
+const MAX_WIDE_BITS: i32 = 63;
 
 /// Covers what is not accounted for on its own: the error of the function's values and of the fit's arithmetic.
 const SLACK: f64 = 1.0 / 1024.0;
@@ -179,10 +180,18 @@ impl Fit<'_> {
             let size = if k == 0 { range.most() } else { jet[k].most() * power(k) };
             *b = bits_of(size, quantum);
         }
-        if bits.iter().any(|b| *b as i32 > MAX_BITS - 3) {
+        if bits.iter().any(|b| *b as i32 > self.most_bits() - 3) {
             return Err(Misfit::Long);
         }
         Ok(Sketch { unit, error, bits, range, zero })
+    }
+
+    fn most_bits(&self) -> i32 {
+        let is_wide = match self.goal {
+            Goal::Float { mant, .. } => mant > 40,
+            Goal::Fixed { unit, .. } => unit < -40,
+        };
+        if is_wide { MAX_WIDE_BITS } else { MAX_BITS }
     }
 
     /// A single argument.
