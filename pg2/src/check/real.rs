@@ -393,10 +393,10 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// `!c`.
+/// `!c`, which is exact where a difference from 1 would be rounded outwards.
 fn negated(e: &mut Expr, truth: u32) -> Part {
-    let one = e.share(Node::Number(Exact::one()));
-    Part { at: e.share(Node::Sub(one, truth)), is_truth: true }
+    let zero = e.share(Node::Number(Exact::zero()));
+    Part { at: e.share(Node::AtMost(truth, zero)), is_truth: true }
 }
 
 /// `a && b` and `a || b`.

@@ -116,7 +116,8 @@ fn pieces_are_chosen_by_conditions() {
     for (at, value) in [(0.5, 0.5), (1.0f64.next_down(), 1.0f64.next_down()), (1.0, 2.0), (3.0, 2.0)] {
         assert_eq!(jump.value(Dd::from(at)).unwrap().value.hi, value);
     }
-    assert_eq!(jump.range(Interval::new(0.5, 1.5)), Interval::new(0.5, 2.0));
+    let both = jump.range(Interval::new(0.5, 1.5));
+    assert!(both.contains(0.5) && both.contains(2.0) && both.most() < 2.001, "{both:?}");
     assert_eq!(jump.coefficients(Interval::new(0.5, 0.75), 1)[1], Interval::ONE);
     assert_eq!(jump.c_text("y"), "(((y) < 1.0) ? (y) : (1.0 + 1.0))");
 }
