@@ -442,13 +442,10 @@ impl Generator<'_> {
             9 if f.is_int() => one(&format!("({f})((@)[{amount}:{}])", self.below(amount + 1)), a),
             9 if !f.is_log() => one(&format!("pg_from_bits(pg_bits(@), {f})"), a),
             5 | 6 if narrow && amount.is_multiple_of(3) => {
-                let more = [
-                    "pg_atan2(pg_tanh(pg_asin(@)), pg_cbrt(pg_erf(@)))",
-                    "pg_max(pg_erfc(pg_acos(@)), pg_atan(pg_log2(@)))",
-                ];
+                let all = "pg_atan2(pg_tanh(pg_asin(pg_erf(@))), pg_cbrt(pg_erfc(pg_acos(pg_atan(pg_log2(@))))))";
                 let binary = ["pg_exp2(@)", "pg_log2(@)"];
                 match amount % 4 {
-                    1 if f.is_float() => two(more[table % 2], a, b),
+                    1 if f.is_float() => two(all, a, b),
                     2 => one(binary[table % 2], a),
                     _ => one(["pg_exp(@)", "pg_log(@)", "pg_sin(@)", "pg_cos(@)"][table], a),
                 }
