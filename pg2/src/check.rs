@@ -18,6 +18,7 @@ mod gathered;
 mod idioms;
 mod literal;
 mod loops;
+mod numbers;
 mod ops;
 mod product;
 mod range;
@@ -29,6 +30,8 @@ mod tables;
 mod types;
 mod value;
 mod vectors;
+
+pub use fitted::words as words_of_functions;
 
 use crate::check::literal::{FoldError, Folder};
 use crate::diag::codes;
@@ -128,6 +131,8 @@ pub fn check(
     program: &Program,
     errors: Vec<Diagnostic>,
 ) -> (Graph, Vec<Diagnostic>) {
+    // A statement that does not parse may be the one that reduces.
+    let lost_reduction = errors.iter().any(|e| e.code == codes::SYNTAX);
     let mut checker = Checker {
         text,
         program,
@@ -151,7 +156,7 @@ pub fn check(
         found: 0,
         suggestions: 0,
         full: false,
-        lost_reduction: false,
+        lost_reduction,
         pin_formats: Vec::new(),
         assigned_output: None,
         block_start: 0,
@@ -246,6 +251,9 @@ impl<'a> Checker<'a> {
         let value = Checker::known_constant(name);
         self.error(match (value, close) {
             (Some(value), _) if value.len() == 1 => error.help(format!("write `{value}`")).edit(span, value),
+            (Some(value), _) if value.starts_with("3.14159") && self.pi("pi").is_some() => {
+                error.help("write `pi`").edit(span, "pi")
+            }
             (Some(value), _) => {
                 let line = format!("const {name} = {value};");
                 let start = Span { start: 0, end: 0 };

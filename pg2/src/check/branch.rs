@@ -203,8 +203,7 @@ impl<'a> Checker<'a> {
                 self.join_elements(place, condition, x, y)
             }
             (Entry::Value(x), Entry::Value(y)) => match self.join_values(name, condition, (x, a.expr), (y, b.expr)) {
-                Value::Error => Entry::Broken,
-                value => Entry::Value(value),
+                value => Entry::of(value),
             },
             (Entry::Broken, _) | (_, Entry::Broken) => Entry::Broken,
             _ => {

@@ -14,6 +14,7 @@ use crate::syntax::functions::{self, Function as Row, Kind};
 use hdl::Format;
 use hdl::number::exact::Exact;
 use hdl::number::real::expr::CALLS;
+use hdl::number::real::work::Patience;
 use hdl::number::real::{Call, Expr, Node};
 use hdl::op::Attrs;
 use hdl::op::table::func::{Failure, Function, MOST_WORK, Prepared, prepared, work};
@@ -56,7 +57,7 @@ pub(super) fn call_of(name: &str, e: &mut Expr, args: &[u32]) -> Option<u32> {
 }
 
 /// The names allowed in the expression.
-fn words() -> impl Iterator<Item = &'static str> {
+pub fn words() -> impl Iterator<Item = &'static str> {
     let simple = CALLS.iter().filter(|c| c.1 != Call::Neg).map(|c| c.0);
     simple.chain(COMPOSED.iter().map(|c| c.0)).chain(["pi"])
 }
@@ -166,7 +167,7 @@ impl<'a> Checker<'a> {
         match value {
             Value::Error => None,
             Value::Exact(number) => Some(number.value.clone()),
-            Value::Choice(_) | Value::Typed(_) => {
+            Value::Choice(_) | Value::Numbers(_) | Value::Typed(_) => {
                 let message = "the interval of `pg_fn` is known at compile time";
                 let error = Diagnostic::error(codes::NOT_CONST, message, self.span(id), "known only at run time");
                 self.error(error.help("write a literal or the name of a `const`"));
@@ -220,6 +221,17 @@ impl<'a> Checker<'a> {
                 let message = format!("this function takes too long to fit in {format}");
                 let note = "the search for its table is given up after a fixed number of steps, the same on every machine: \
                             about a second of work";
+                Diagnostic::error(codes::FUNCTION_WORK, message, span, "given up here").note(note).help(
+                    "narrow the interval, take a narrower format, or write it as a product or sum of simpler functions",
+                )
+            }
+            Failure::Slow => {
+                let message = format!("this function takes too long to fit in {format}");
+                let seconds = Patience::given().map_or(0.0, |patience| patience.seconds);
+                let note = format!(
+                    "its search was under way when {seconds} s had been spent on the functions of this file; \
+                     `pairforge build` and `run` wait for its end, and what they find is kept"
+                );
                 Diagnostic::error(codes::FUNCTION_WORK, message, span, "given up here").note(note).help(
                     "narrow the interval, take a narrower format, or write it as a product or sum of simpler functions",
                 )

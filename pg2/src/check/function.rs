@@ -153,8 +153,7 @@ impl<'a> Checker<'a> {
                 self.table_mut().types.insert(param.text, format);
                 continue;
             }
-            let entry = if let Value::Error = value { Entry::Broken } else { Entry::Value(value) };
-            self.define(*param, entry, Kind::Value, id);
+            self.define(*param, Entry::of(value), Kind::Value, id);
         }
         self.calls.push(Call { name, span, path: Vec::new(), returns: Vec::new() });
         self.block(&function.body.statements);

@@ -312,6 +312,11 @@ impl Generator<'_> {
                 let c = self.scalar(UINT1, depth - 1);
                 Part::new(f, "(@ ? @ : @)", vec![c, self.vector(f, depth - 1)?, self.vector(f, depth - 1)?])
             }
+            // Numbers that take the format of what they meet.
+            5 => {
+                let numbers = [(); 3].map(|()| self.number(f)).join(", ");
+                Part::new(f, &format!("pg_min(@, ({numbers}))"), vec![self.vector(f, depth - 1)?])
+            }
             _ => Part::new(f, &name, Vec::new()),
         })
     }
