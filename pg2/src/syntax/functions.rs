@@ -268,7 +268,18 @@ pub static FUNCTIONS: &[Function] = &[
     Function {
         name: "pg_popcount",
         params: &[value("x")],
-        aliases: &["popcount", "popcnt", "popc", "__popc", "__popcll", "countones", "bitcount"],
+        aliases: &[
+            "popcount",
+            "popcnt",
+            "popc",
+            "__popc",
+            "__popcll",
+            "countones",
+            "count_ones",
+            "bitcount",
+            "bit_count",
+            "__builtin_popcount",
+        ],
         text: "how many of the bits of x are 1",
         takes: &[any(Class::Int, int::POPCOUNT)],
         rule: Rule::Operator(None),
@@ -276,7 +287,7 @@ pub static FUNCTIONS: &[Function] = &[
     Function {
         name: "pg_clz",
         params: &[value("x")],
-        aliases: &["clz", "__clz", "__clzll", "countl_zero", "leadz", "lzcnt"],
+        aliases: &["clz", "__clz", "__clzll", "countl_zero", "leadz", "leading_zeros", "lzcnt", "__builtin_clz"],
         text: "how many bits of x are 0 above the highest 1; W for x = 0",
         takes: &[any(Class::Int, int::CLZ)],
         rule: Rule::Operator(None),
