@@ -21,6 +21,7 @@ test: setup
 	@scripts/test.sh
 
 proofs: tools
+	@scripts/setup.sh nvim:neovim
 	REQUIRE_TOOLS=1 cargo test --workspace --locked -- --ignored
 
 demo: build
