@@ -146,7 +146,7 @@ impl Server {
         }
         let wrong = |e| (ErrorCode::InvalidParams, format!("wrong parameters for `{method}`: {e}"));
         if method == WorkspaceSymbolRequest::METHOD {
-            return workspace::symbols(&self.folders, &mut self.documents, params).map_err(wrong);
+            return workspace::symbols(&self.folders, self.documents.values_mut(), params).map_err(wrong);
         }
         let Some(answer) = answer::find(method) else {
             return Err((ErrorCode::MethodNotFound, format!("`{method}` is not supported")));

@@ -130,9 +130,9 @@ fn a_workspace_has_the_symbols_of_all_its_kernels() {
     assert_eq!(crate::workspace::folders(&json!({"rootUri": null})), Vec::<std::path::PathBuf>::new());
     // What is open counts as the editor has it.
     let uri = crate::uri::uri_of(&folder.join("a.pg2"));
-    let mut open = [(uri.parse().unwrap(), open(&uri, "const GG = 3;\n"))].into();
+    let mut open = vec![open(&uri, "const GG = 3;\n")];
     let mut names = |query: &str| {
-        let found = crate::workspace::symbols(&folders, &mut open, &json!({"query": query})).unwrap();
+        let found = crate::workspace::symbols(&folders, open.iter_mut(), &json!({"query": query})).unwrap();
         let name = |s: &Value| s["name"].as_str().expect("a name").to_string();
         found.as_array().expect("a list").iter().map(name).collect::<Vec<_>>()
     };
@@ -140,7 +140,7 @@ fn a_workspace_has_the_symbols_of_all_its_kernels() {
     assert_eq!(names(""), ["GG", "gamma"]);
     assert_eq!(names("pull"), Vec::<String>::new());
     open.clear();
-    let found = crate::workspace::symbols(&folders, &mut open, &json!({"query": "PULL"})).unwrap();
+    let found = crate::workspace::symbols(&folders, open.iter_mut(), &json!({"query": "PULL"})).unwrap();
     assert_eq!((&found[0]["name"], &found[0]["containerName"]), (&json!("pull"), &json!("a")));
     assert_eq!(found[0]["location"]["range"]["start"], json!({"line": 1, "character": 3}));
     std::fs::remove_dir_all(folder).unwrap();

@@ -3,11 +3,10 @@
 use crate::answer::symbol_kind;
 use crate::document::{Document, MOST};
 use crate::uri::{path_of, uri_of};
-use lsp_types::{Location, OneOf, Uri, WorkspaceSymbol, WorkspaceSymbolResponse};
+use lsp_types::{Location, OneOf, WorkspaceSymbol, WorkspaceSymbolResponse};
 use pg2::syntax::names::Kind;
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Files that are read at most, folders between them and the workspace, and bytes of one.
@@ -63,7 +62,11 @@ fn symbols_of(document: &mut Document, query: &str, found: &mut Vec<WorkspaceSym
 }
 
 /// The answer to a request for symbols.
-pub fn symbols(folders: &[PathBuf], open: &mut BTreeMap<Uri, Document>, params: &Value) -> serde_json::Result<Value> {
+pub fn symbols<'a>(
+    folders: &[PathBuf],
+    open: impl Iterator<Item = &'a mut Document>,
+    params: &Value,
+) -> serde_json::Result<Value> {
     #[derive(Deserialize)]
     struct Asked {
         query: String,
@@ -71,7 +74,7 @@ pub fn symbols(folders: &[PathBuf], open: &mut BTreeMap<Uri, Document>, params: 
     let query = Asked::deserialize(params)?.query.to_ascii_lowercase();
     let mut found = Vec::new();
     let mut seen = Vec::new();
-    for document in open.values_mut() {
+    for document in open {
         seen.extend(document.path());
         symbols_of(document, &query, &mut found);
         document.forget_if_large();

@@ -254,7 +254,7 @@ impl<'a> Parser<'a> {
             let error = Diagnostic::error(codes::SYNTAX, "a statement ends with `;`", self.peek(0).span, "not a comma");
             return self.fail(error.help("write `;`, and a whole statement or declaration behind it"));
         }
-        if !self.at_new_line() && !(self.is("}") && !self.blocks.is_empty()) {
+        if !self.at_new_line() && (!self.is("}") || self.blocks.is_empty()) {
             return self.expected("`;` or an operator");
         }
         let end = self.previous().span.end;
