@@ -126,7 +126,7 @@ fn a_workspace_has_the_symbols_of_all_its_kernels() {
     write("notes.txt", "const g_text = 3;\n");
     let initialize = json!({"workspaceFolders": [{"uri": crate::uri::uri_of(&folder), "name": "w"}]});
     let folders = crate::workspace::folders(&initialize);
-    assert_eq!(folders, [folder.clone()]);
+    assert_eq!(folders, std::slice::from_ref(&folder));
     assert_eq!(crate::workspace::folders(&json!({"rootUri": null})), Vec::<std::path::PathBuf>::new());
     // What is open counts as the editor has it.
     let uri = crate::uri::uri_of(&folder.join("a.pg2"));
