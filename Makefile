@@ -21,6 +21,7 @@ test: setup
 	@scripts/test.sh
 
 proofs: tools
+	@scripts/setup.sh nvim:neovim
 	REQUIRE_TOOLS=1 cargo test --workspace --locked -- --ignored
 
 demo: build
@@ -46,4 +47,4 @@ book:
 install:
 	cargo build --release --locked -p pairforge-grape
 	cargo rustc --release --locked -p pairforge-capi --crate-type cdylib,staticlib
-	DESTDIR='$(DESTDIR)' capi/install.sh target/release '$(PREFIX)'
+	DESTDIR='$(DESTDIR)' capi/install.sh "$${CARGO_TARGET_DIR:-target}/release" '$(PREFIX)'

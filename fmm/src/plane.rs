@@ -27,6 +27,7 @@ mod near;
 pub mod options;
 mod plan;
 pub mod points;
+pub mod powers;
 mod shift;
 mod single;
 mod state;

@@ -3,7 +3,7 @@
 //! The conventions are those of its library: positions and forces are triples, the potential is positive, softening is given
 //! by its length, and a source at the target's own place counts in the potential with m / eps.
 
-use crate::backend::{self, Place};
+use crate::backend::{self, Place, Shared};
 use crate::failure;
 use crate::numbered::Numbered;
 use crate::scale::{above, ldexp};
@@ -28,7 +28,7 @@ pub struct Board {
     /// Potential and acceleration at the targets.
     forces: Vec<[f64; 4]>,
     kept: Kept,
-    session: Option<Session>,
+    session: Option<Shared>,
 }
 
 static EPS: RwLock<f64> = RwLock::new(0.0);
@@ -45,7 +45,7 @@ pub fn with<R>(device: i32, what: impl FnOnce(&mut Board) -> R) -> R {
 pub fn open() {
     if let Place::Kernel(backend) = backend::place() {
         with(0, |board| {
-            board.session.get_or_insert_with(|| backend::session("grape5", backend));
+            board.session.get_or_insert_with(|| Shared::open("grape5", backend));
         });
     }
 }
@@ -112,8 +112,8 @@ impl Board {
         match backend::place() {
             Place::Native => sources.forces(targets, kept, out),
             Place::Kernel(backend) => {
-                let session = session.get_or_insert_with(|| backend::session("grape5", backend));
-                by_kernel(session, &sources, targets, out);
+                let shared = session.get_or_insert_with(|| Shared::open("grape5", backend));
+                by_kernel(&mut shared.lend().session, &sources, targets, out);
             }
         }
     }

@@ -40,6 +40,7 @@ use facts::{Fast, Fold, Loss, Outcome, Twice, Unwrapped};
 use pieces::monotone::Ends;
 pub use pieces::power::MAX_NUMERATOR;
 pub use pieces::scale::MOST_PLACES;
+pub use pieces::whole::Way;
 use semantics::Real;
 use std::fmt::{Debug, Formatter};
 use std::hash::{Hash, Hasher};

@@ -12,6 +12,7 @@ use pg2::syntax::names::{Definition, Kind, names};
 use pg2::syntax::sources::{Loaded, Sources};
 use std::path::Path;
 use terminal::include;
+use terminal::tables::{EDITOR, within};
 
 /// Kernels of more operators are not built for the sake of a hover.
 const MOST_BUILT: usize = 3000;
@@ -48,7 +49,8 @@ pub struct PipelineValue {
 pub fn analysis(document: &mut Document) -> &mut Analysis {
     if document.analysis.is_none() {
         let sources = sources(document);
-        let (graph, found) = match pg2::compile_sources(&document.name(), &sources) {
+        let compiled = within(EDITOR, || pg2::compile_sources(&document.name(), &sources));
+        let (graph, found) = match compiled {
             Ok(compiled) => (Some(compiled.graph), compiled.warnings),
             Err(errors) => (None, errors),
         };

@@ -136,20 +136,24 @@ fn symbols(document: &mut Document) -> Option<DocumentSymbolResponse> {
     Some(DocumentSymbolResponse::Nested(shown.iter().map(|d| symbol(document, d)).collect()))
 }
 
-// `deprecated` is a field that the type still wants.
-#[expect(deprecated)]
-fn symbol(document: &Document, d: &Definition) -> DocumentSymbol {
-    let kind = match d.kind {
+pub fn symbol_kind(kind: Kind) -> SymbolKind {
+    match kind {
         Kind::Pin => SymbolKind::FIELD,
         Kind::Const => SymbolKind::CONSTANT,
         Kind::Function => SymbolKind::FUNCTION,
+        Kind::Type => SymbolKind::TYPE_PARAMETER,
         _ => SymbolKind::VARIABLE,
-    };
+    }
+}
+
+// `deprecated` is a field that the type still wants.
+#[expect(deprecated)]
+fn symbol(document: &Document, d: &Definition) -> DocumentSymbol {
     let statement = Span { start: d.statement.start.min(d.span.start), end: d.statement.end.max(d.span.end) };
     DocumentSymbol {
         name: d.name.clone(),
         detail: d.class.map(Into::into),
-        kind,
+        kind: symbol_kind(d.kind),
         tags: None,
         deprecated: None,
         range: document.range(statement),

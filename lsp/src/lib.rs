@@ -17,6 +17,7 @@ mod signature;
 mod tests;
 mod text;
 mod uri;
+mod workspace;
 
 use document::{Document, Open};
 use frame::Incoming;
@@ -25,7 +26,7 @@ use lsp_types::notification::{
     DidChangeTextDocument, DidChangeWatchedFiles, DidCloseTextDocument, DidOpenTextDocument, DidSaveTextDocument, Exit,
     Initialized, LogMessage, Notification as Notified, PublishDiagnostics,
 };
-use lsp_types::request::{Initialize, RegisterCapability, Request as Requested, Shutdown};
+use lsp_types::request::{Initialize, RegisterCapability, Request as Requested, Shutdown, WorkspaceSymbolRequest};
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CompletionOptions, Diagnostic, DidChangeWatchedFilesRegistrationOptions,
     DocumentLinkOptions, FileSystemWatcher, InitializeResult, LogMessageParams, MessageType, OneOf,
@@ -37,6 +38,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use terminal::failure::Failure;
 
@@ -64,6 +66,8 @@ struct Server {
     documents: BTreeMap<Uri, Document>,
     /// The texts of these documents, for those that include them.
     open: Open,
+    /// Folders that the client has opened.
+    folders: Vec<PathBuf>,
     /// Whether the client watches files for a server that asks for it.
     watches: bool,
     /// Documents that have changed since they were diagnosed.
@@ -126,6 +130,7 @@ impl Server {
             Initialize::METHOD => {
                 self.initialized = true;
                 let watching = "/capabilities/workspace/didChangeWatchedFiles/dynamicRegistration";
+                self.folders = workspace::folders(params);
                 self.watches = params.pointer(watching).and_then(Value::as_bool).unwrap_or(false);
                 return serde_json::to_value(capabilities()).map_err(|e| (ErrorCode::InternalError, e.to_string()));
             }
@@ -139,10 +144,13 @@ impl Server {
             _ if self.shut_down => return Err((ErrorCode::InvalidRequest, "the server is shut down".into())),
             _ => {}
         }
+        let wrong = |e| (ErrorCode::InvalidParams, format!("wrong parameters for `{method}`: {e}"));
+        if method == WorkspaceSymbolRequest::METHOD {
+            return workspace::symbols(&self.folders, self.documents.values_mut(), params).map_err(wrong);
+        }
         let Some(answer) = answer::find(method) else {
             return Err((ErrorCode::MethodNotFound, format!("`{method}` is not supported")));
         };
-        let wrong = |e| (ErrorCode::InvalidParams, format!("wrong parameters for `{method}`: {e}"));
         let about = About::deserialize(params).map_err(wrong)?;
         let Some(document) = self.documents.get_mut(&about.text_document.uri) else {
             return Err((ErrorCode::InvalidParams, "the parameters name no open document".into()));
@@ -287,6 +295,7 @@ fn capabilities() -> InitializeResult {
             references_provider: Some(OneOf::Left(true)),
             document_highlight_provider: Some(OneOf::Left(true)),
             document_symbol_provider: Some(OneOf::Left(true)),
+            workspace_symbol_provider: Some(OneOf::Left(true)),
             document_formatting_provider: Some(OneOf::Left(true)),
             completion_provider: Some(CompletionOptions::default()),
             code_action_provider: Some(remedies.into()),

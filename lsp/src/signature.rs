@@ -7,8 +7,9 @@ use pg2::syntax::functions::function;
 use pg2::syntax::lex::{TokenKind, lex};
 use pg2::syntax::names::Kind;
 
-/// The innermost call around an offset: the function's name, and the argument that the offset is in.
-fn call_at(text: &str, at: usize) -> Option<(&str, u32)> {
+/// The open parentheses around an offset, the outermost first: the name of the function that is called, if any, and the argument that
+/// the offset is in.
+pub fn calls_at(text: &str, at: usize) -> Vec<(&str, u32)> {
     let mut open: Vec<(&str, u32)> = Vec::new();
     let mut word = "";
     for token in lex(text).tokens {
@@ -28,11 +29,11 @@ fn call_at(text: &str, at: usize) -> Option<(&str, u32)> {
         }
         word = if token.kind == TokenKind::Word { token.span.of(text) } else { "" };
     }
-    open.into_iter().rev().find(|call| !call.0.is_empty())
+    open
 }
 
 pub fn signature(document: &mut Document, at: usize) -> Option<SignatureHelp> {
-    let (name, argument) = call_at(&document.text, at)?;
+    let (name, argument) = calls_at(&document.text, at).into_iter().rev().find(|call| !call.0.is_empty())?;
     let (name, mut label, mut documentation, mut params) = (name.to_string(), String::new(), None, Vec::new());
     if let Some(known) = function(&name) {
         label = known.call();

@@ -88,6 +88,64 @@ fn a_text_has_folds_hints_and_words() {
     assert_eq!(data[..25], [0, 0, 8, 4, 0, 1, 0, 9, 4, 0, 1, 0, 9, 1, 0, 0, 10, 1, 6, 2, 0, 2, 4, 0, 0]);
 }
 
+fn labels(document: &mut Document, line: u32, character: u32) -> Vec<String> {
+    let items = ask(document, "completion", at(line, character)).unwrap();
+    items.as_array().expect("a list").iter().map(|i| i["label"].as_str().expect("a label").to_string()).collect()
+}
+
+#[test]
+fn completion_goes_by_its_place() {
+    let text = "real m \nfloat25.16 x jpin;\nfloat25.16 best[2] fout;\ntype real = float18.9;\nconst alpha = 4;\n\
+                y = pg_fn((real)x, erfc(alpha * ), 0.5, 1);\nbest \nbest[0] m\n(best, w\nz = ";
+    let mut document = kernel(text);
+    // A name of a format is one in the whole file.
+    assert_eq!(labels(&mut document, 0, 7), ["ipin", "jpin", "param", "fout"]);
+    let parts = labels(&mut document, 5, 32);
+    assert_eq!(parts[..2], ["x", "alpha"]);
+    assert!(["erfc", "sqrt", "pi"].iter().all(|word| parts.iter().any(|p| p == word)), "{parts:?}");
+    assert!(!parts.iter().any(|p| p.starts_with("pg_") || p == "best" || p == "float25.16"), "{parts:?}");
+    assert_eq!(labels(&mut document, 6, 5), ["+=", "-=", "max=", "min="]);
+    assert_eq!(labels(&mut document, 7, 9), ["+=", "-=", "max=", "min="]);
+    assert!(labels(&mut document, 8, 8).iter().any(|l| l == "best"), "a place of a selection");
+    assert!(labels(&mut document, 9, 4).iter().any(|l| l == "pg_fn"));
+    // What the file has comes first where a format may stand.
+    let items = ask(&mut document, "completion", at(6, 0)).unwrap();
+    let likely = items.as_array().expect("a list").iter().filter(|i| !i["sortText"].is_null());
+    let likely: Vec<&str> = likely.map(|i| i["label"].as_str().expect("a label")).collect();
+    assert_eq!(likely, ["real", "float25.16", "float18.9"]);
+}
+
+#[test]
+fn a_workspace_has_the_symbols_of_all_its_kernels() {
+    let folder = std::env::temp_dir().join(format!("pairforge-symbols-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("deep/.git")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    write("a.pg2", "const G = 3;\nfn pull(r) { s = r; return s; }\n");
+    write("deep/b.pg2", "const gamma = 3;\n");
+    write("deep/.git/c.pg2", "const hidden_g = 3;\n");
+    write("notes.txt", "const g_text = 3;\n");
+    let initialize = json!({"workspaceFolders": [{"uri": crate::uri::uri_of(&folder), "name": "w"}]});
+    let folders = crate::workspace::folders(&initialize);
+    assert_eq!(folders, std::slice::from_ref(&folder));
+    assert_eq!(crate::workspace::folders(&json!({"rootUri": null})), Vec::<std::path::PathBuf>::new());
+    // What is open counts as the editor has it.
+    let uri = crate::uri::uri_of(&folder.join("a.pg2"));
+    let mut open = vec![open(&uri, "const GG = 3;\n")];
+    let mut names = |query: &str| {
+        let found = crate::workspace::symbols(&folders, open.iter_mut(), &json!({"query": query})).unwrap();
+        let name = |s: &Value| s["name"].as_str().expect("a name").to_string();
+        found.as_array().expect("a list").iter().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(names("g"), ["GG", "gamma"]);
+    assert_eq!(names(""), ["GG", "gamma"]);
+    assert_eq!(names("pull"), Vec::<String>::new());
+    open.clear();
+    let found = crate::workspace::symbols(&folders, open.iter_mut(), &json!({"query": "PULL"})).unwrap();
+    assert_eq!((&found[0]["name"], &found[0]["containerName"]), (&json!("pull"), &json!("a")));
+    assert_eq!(found[0]["location"]["range"]["start"], json!({"line": 1, "character": 3}));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn all_remedies_are_made_at_once() {
     let text = "float32.23 x jipn;\nfixed64.30 o fout\nconst G = 0.5f;\no += (fixed64.30)(G * x);\n";

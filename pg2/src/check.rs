@@ -18,17 +18,22 @@ mod gathered;
 mod idioms;
 mod literal;
 mod loops;
+mod numbers;
 mod ops;
 mod product;
 mod range;
+mod real;
 mod resolve;
 mod scope;
 mod select;
 mod statement;
+mod steep;
 mod tables;
 mod types;
 mod value;
 mod vectors;
+
+pub use real::words as words_of_functions;
 
 use crate::check::literal::{FoldError, Folder};
 use crate::diag::codes;
@@ -117,6 +122,19 @@ struct Checker<'a> {
     formats: HashMap<ExprId, hdl::Format>,
     /// The names of formats, and where they are defined.
     types: HashMap<&'a str, (hdl::Format, Span)>,
+    /// Of each expression the format of its value, if that is asked for.
+    found_formats: Option<Vec<Found>>,
+}
+
+/// The format of an expression's values, as far as it has been read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Found {
+    /// Never, or as an exact number.
+    #[default]
+    None,
+    One(hdl::Format),
+    /// In one pass or call one, in another one another.
+    Several,
 }
 
 /// Checks a program and builds its graph; `errors` are what the parser has already found. Names defined behind
@@ -128,66 +146,99 @@ pub fn check(
     program: &Program,
     errors: Vec<Diagnostic>,
 ) -> (Graph, Vec<Diagnostic>) {
-    let mut checker = Checker {
-        text,
-        program,
-        builder: Builder::new(name),
-        folder: Folder::default(),
-        tables: vec![Table::default()],
-        defined_at: HashMap::new(),
-        functions: HashMap::new(),
-        bodies: Vec::new(),
-        calls: Vec::new(),
-        loops: Vec::new(),
-        slots: Vec::new(),
-        slots_before: Vec::new(),
-        selected: Vec::new(),
-        definitions: BTreeMap::new(),
-        used: HashSet::new(),
-        resolved: HashSet::new(),
-        steps: 0,
-        errors,
-        reported: HashSet::new(),
-        found: 0,
-        suggestions: 0,
-        full: false,
-        lost_reduction: false,
-        pin_formats: Vec::new(),
-        assigned_output: None,
-        block_start: 0,
-        fitted: HashSet::new(),
-        fit_work: 0,
-        formats: HashMap::new(),
-        types: HashMap::new(),
-    };
-    for statement in &program.statements {
-        match &statement.kind {
-            StatementKind::Declare { name, .. }
-            | StatementKind::Const { name, .. }
-            | StatementKind::Elements { name, .. }
-            | StatementKind::Table { name, .. }
-            | StatementKind::Assign { name, .. } => {
-                checker.defined_at.entry(name.text).or_insert(name.span);
-            }
-            StatementKind::Function(function) => checker.enter_function(function),
-            _ => {}
-        }
-    }
-    let mut modes = Vec::new();
-    for statement in &program.statements {
-        if let StatementKind::Round { mode } = &statement.kind {
-            modes.push(*mode);
-        }
-    }
-    checker.round(&modes);
-    checker.name_types();
-    checker.check_functions();
-    checker.block(&program.statements);
+    let mut checker = Checker::new(name, text, program, errors);
+    checker.all();
     checker.finish(own_end);
     (checker.builder.graph, checker.errors)
 }
 
+/// The formats of all expressions of a program that has no mistakes.
+pub fn formats(text: &str, program: &Program) -> Vec<Found> {
+    let mut checker = Checker::new("", text, program, Vec::new());
+    checker.found_formats = Some(vec![Found::None; program.exprs.len()]);
+    checker.all();
+    checker.found_formats.unwrap_or_default()
+}
+
 impl<'a> Checker<'a> {
+    fn new(name: &str, text: &'a str, program: &'a Program<'a>, errors: Vec<Diagnostic>) -> Checker<'a> {
+        // A statement that does not parse may be the one that reduces.
+        let lost_reduction = errors.iter().any(|e| e.code == codes::SYNTAX);
+        Checker {
+            text,
+            program,
+            builder: Builder::new(name),
+            folder: Folder::default(),
+            tables: vec![Table::default()],
+            defined_at: HashMap::new(),
+            functions: HashMap::new(),
+            bodies: Vec::new(),
+            calls: Vec::new(),
+            loops: Vec::new(),
+            slots: Vec::new(),
+            slots_before: Vec::new(),
+            selected: Vec::new(),
+            definitions: BTreeMap::new(),
+            used: HashSet::new(),
+            resolved: HashSet::new(),
+            steps: 0,
+            errors,
+            reported: HashSet::new(),
+            found: 0,
+            suggestions: 0,
+            full: false,
+            lost_reduction,
+            pin_formats: Vec::new(),
+            assigned_output: None,
+            block_start: 0,
+            fitted: HashSet::new(),
+            fit_work: 0,
+            formats: HashMap::new(),
+            types: HashMap::new(),
+            found_formats: None,
+        }
+    }
+
+    /// Checks all statements.
+    fn all(&mut self) {
+        let program = self.program;
+        for statement in &program.statements {
+            match &statement.kind {
+                StatementKind::Declare { name, .. }
+                | StatementKind::Const { name, .. }
+                | StatementKind::Elements { name, .. }
+                | StatementKind::Table { name, .. }
+                | StatementKind::Assign { name, .. } => {
+                    self.defined_at.entry(name.text).or_insert(name.span);
+                }
+                StatementKind::Function(function) => self.enter_function(function),
+                _ => {}
+            }
+        }
+        let mut modes = Vec::new();
+        for statement in &program.statements {
+            if let StatementKind::Round { mode } = &statement.kind {
+                modes.push(*mode);
+            }
+        }
+        self.round(&modes);
+        self.name_types();
+        self.check_functions();
+        self.block(&program.statements);
+    }
+
+    /// Keeps the format of a value that an expression had.
+    fn note_format(&mut self, id: ExprId, value: &Value) {
+        if let (Some(all), Value::Typed(typed)) = (&mut self.found_formats, value) {
+            let found = &mut all[id.0 as usize];
+            *found = match *found {
+                Found::None => Found::One(typed.format),
+                Found::One(format) if format == typed.format => Found::One(format),
+                _ => Found::Several,
+            };
+        }
+    }
+
     /// Reports a mistake, with the calls and the pass of the loops in which it shows. What is read more than once is
     /// reported once.
     fn error(&mut self, mut error: Diagnostic) {
@@ -246,6 +297,9 @@ impl<'a> Checker<'a> {
         let value = Checker::known_constant(name);
         self.error(match (value, close) {
             (Some(value), _) if value.len() == 1 => error.help(format!("write `{value}`")).edit(span, value),
+            (Some(value), _) if value.starts_with("3.14159") && self.pi("pi").is_some() => {
+                error.help("write `pi`").edit(span, "pi")
+            }
             (Some(value), _) => {
                 let line = format!("const {name} = {value};");
                 let start = Span { start: 0, end: 0 };

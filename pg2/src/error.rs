@@ -18,6 +18,7 @@ mod meaning;
 mod model;
 mod report;
 mod state;
+mod steps;
 pub mod trial;
 
 pub use model::Model;

@@ -32,14 +32,16 @@ pub static KERNELS: &[Kernel] = &[
     kernel!("yukawa", "energy and force of screened charges in a periodic box, with a cut-off"),
     kernel!("ewald_real", "energy and force of the Ewald sum in real space, with a cut-off"),
     kernel!("lennard_jones", "energy and force in a periodic box, with a cut-off"),
+    kernel!("lennard_jones_species", "energy and force of a mixture in a periodic box, with tables of species"),
     kernel!("sph_density", "density and number of neighbours, cubic spline"),
     kernel!("sph_pressure", "acceleration by pressure, cubic spline, mean smoothing length"),
     kernel!("stokeslet", "velocity of a viscous fluid by point forces, optionally regularised"),
     kernel!("biot_savart", "velocity by vortex particles, optionally regularised"),
     kernel!("harmonic2d", "potential 1/(z_j - z_i) of a complex source in the plane"),
     kernel!("log2d", "potential log|z_i - z_j| of a complex source in the plane, and its derivative"),
-    kernel!("nearest", "squared distance and index of the nearest neighbour, in one word"),
+    kernel!("nearest", "squared distances and numbers of the eight nearest neighbours"),
     kernel!("pair_count", "number of particles within each of eight radii"),
+    kernel!("pair_histogram", "number of particles within each of 256 shells, for g(r)"),
     kernel!("m2l_paper", "M2L of order 2, the paper's Fig. 3 with its declarations"),
 ];
 

@@ -35,6 +35,7 @@ pub mod syntax;
 pub mod vary;
 
 pub use backend::build::{Built, compile_to_netlist};
+pub use check::words_of_functions;
 pub use gen_m2l::gen_m2l;
 
 use diag::codes;

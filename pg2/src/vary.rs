@@ -1,7 +1,9 @@
 //! Variants of a kernel's text: a format or a constant takes other values, and nothing else changes.
 //!
 //! The varied part is a number in the text: the fraction bits of a `float`, `fixed` or `log` format, whose other bits stay, the
-//! width of an int, or a `const`.
+//! width of an int, or a `const`. [`apart`] gives each value a format of its own.
+
+pub mod apart;
 
 use crate::diag::{Span, did_you_mean};
 use crate::graph::Graph;

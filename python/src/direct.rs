@@ -8,11 +8,12 @@ use ::fmm::direct::summation::Direct;
 use ::fmm::octree::Cancel;
 use ::fmm::octree::options::check_positions;
 use ::fmm::plane;
+use ::fmm::plane::Strengths;
+use ::fmm::plane::powers::Powers;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pairforge::Error;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use rayon::prelude::*;
 
 /// Pairs between two looks at whether it goes on.
 const PIECE: usize = 1 << 27;
@@ -123,48 +124,36 @@ pub fn direct2<'py>(
 }
 
 /// For each set of complex strengths real and imaginary parts of the sums of strength / (z_i - z_j)^power at all targets, without pairs
-/// in one place.
+/// in one place: over all pairs, or by expansions with a relative error of at most `tol`.
 #[pyfunction]
-pub fn direct_power2<'py>(
+#[pyo3(signature = (sources, targets, sets, power, tol))]
+pub fn powers2<'py>(
     py: Python<'py>,
     sources: PyReadonlyArray2<'py, f64>,
     targets: PyReadonlyArray2<'py, f64>,
     sets: Vec<(PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>)>,
-    power: i32,
+    power: u32,
+    tol: Option<f64>,
 ) -> PyResult<Vec<Bound<'py, PyTuple>>> {
     let [x, y] = arrays::columns::<2>("sources", &sources)?;
     let [at_x, at_y] = arrays::columns::<2>("targets", &targets)?;
+    let geometry = plane::Geometry { sources: [&x, &y], targets: Some([&at_x, &at_y]) };
     let cancel = Cancel::new();
+    let powers = Powers { geometry, power, cancel: cancel.clone() };
     let mut all = Vec::new();
     for (re, im) in &sets {
-        let (re, im) = (arrays::finite("strengths", re)?, arrays::finite("strengths", im)?);
-        if re.len() != x.len() || im.len() != x.len() {
-            return Err(errors::input(format!("`strengths` has {} values for {} sources", re.len(), x.len())));
-        }
-        let one = |k: &usize| {
-            let mut sum = [0.0; 2];
-            for j in 0..x.len() {
-                let (dx, dy) = (at_x[*k] - x[j], at_y[*k] - y[j]);
-                let square = dx * dx + dy * dy;
-                if square > 0.0 {
-                    // 1 / w is conj(w) / |w|^2.
-                    let inverse = [dx / square, -dy / square];
-                    let factor = (0..power).fold([re[j], im[j]], |a, _| product(a, inverse));
-                    sum = [sum[0] + factor[0], sum[1] + factor[1]];
-                }
-            }
-            sum
-        };
-        let at = |targets: &[usize]| targets.par_iter().map(one).collect();
-        let found = work::run(py, None, &cancel, |report| in_pieces(at_x.len(), x.len(), &cancel, report, &at))?;
-        let rows = held(found.map_err(errors::of_library)?)?;
-        all.push(
-            (arrays::vector(py, columns(&rows, 0..1)), arrays::vector(py, columns(&rows, 1..2))).into_pyobject(py)?,
-        );
+        let strengths = Strengths { re: arrays::finite("strengths", re)?, im: Some(arrays::finite("strengths", im)?) };
+        let refused = |e: ::fmm::octree::FmmError| errors::of_library(e.into());
+        powers.check(&strengths).map_err(refused)?;
+        let found = work::run(py, None, &cancel, |report| match tol {
+            Some(wanted) => Ok(powers.within(wanted, &strengths)?),
+            None => in_pieces(at_x.len(), x.len(), &cancel, report, &|targets| powers.at(&strengths, targets))
+                .map(|rows| [0..1, 1..2].map(|part| columns(&rows, part))),
+        })?;
+        let [re, im] = found.map_err(errors::of_library)?;
+        let rows: Vec<[f64; 2]> = re.iter().zip(&im).map(|(re, im)| [*re, *im]).collect();
+        held(rows)?;
+        all.push((arrays::vector(py, re), arrays::vector(py, im)).into_pyobject(py)?);
     }
     Ok(all)
-}
-
-fn product(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
-    [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
 }

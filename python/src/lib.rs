@@ -37,7 +37,7 @@ fn _pairforge(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(work::get_num_threads, m)?)?;
     m.add_function(wrap_pyfunction!(direct::direct, m)?)?;
     m.add_function(wrap_pyfunction!(direct::direct2, m)?)?;
-    m.add_function(wrap_pyfunction!(direct::direct_power2, m)?)?;
+    m.add_function(wrap_pyfunction!(direct::powers2, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::compile, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::shipped, m)?)?;
     m.add_class::<fmm::Plan>()?;

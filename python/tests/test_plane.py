@@ -115,6 +115,16 @@ class OfOthers(unittest.TestCase):
         exact = fmm2d.l2ddir(sources=x, targets=at, charges=c, dipstr=d, dipvec=v, pgt=3)
         self.assertLess(fmm2d.comperr(ntest=40, out=both, outex=exact, pgt=3), 1e-6)
 
+    def test_derivatives_of_many_points_in_the_plane(self):
+        x, rng = points(4000, 2)
+        c, d = rng.random((2, 4000)) - 0.5 + 1j * rng.random((2, 4000))
+        found = fmm2d.cfmm2d(eps=1e-6, sources=x, charges=c, dipstr=d, pg=3)
+        exact = fmm2d.c2ddir(sources=x, targets=x, charges=c, dipstr=d, pgt=3)
+        for name in ("pot", "grad", "hess"):
+            off = error(getattr(found, name), getattr(exact, name + "targ"))
+            # Expansions were made, and are near enough.
+            self.assertTrue(0 < off < 1e-6, (name, off))
+
     def test_other_equations_say_so(self):
         for call in (fmm3d.hfmm3d, fmm3d.emfmm3d, fmm3d.st3ddir, fmm2d.hfmm2d, fmm2d.bhfmm2d, fmm2d.st2ddir):
             with self.assertRaisesRegex(NotImplementedError, "which Pairforge does not"):

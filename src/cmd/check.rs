@@ -3,6 +3,7 @@
 use terminal::failure::Failure;
 use terminal::files::Files;
 use terminal::source;
+use terminal::tables::{CHECK, within};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -21,7 +22,7 @@ impl Args {
 pub fn run(args: Args) -> Result<(), Failure> {
     let mut text = String::new();
     for file in &args.files {
-        if let Err(failure) = source::load(file) {
+        if let Err(failure) = within(CHECK, || source::load(file)) {
             text += &failure.text();
             text.push('\n');
         }

@@ -3,6 +3,7 @@
 pub mod picture;
 mod point;
 mod table;
+mod tol;
 
 use super::build::ClockArgs;
 use pairforge::backends::{self, BACKENDS, BackendOptions, Entry, Needs};
@@ -29,15 +30,15 @@ pub struct Args {
     /// A PG2 file, or the name of a shipped kernel
     file: String,
     /// Targets: CSV with a column for each i-pin element
-    #[arg(long, value_name = "I.csv")]
-    i: PathBuf,
+    #[arg(long, value_name = "I.csv", required_unless_present = "tol", requires = "j")]
+    i: Option<PathBuf>,
     /// Sources: CSV with a column for each j-pin element
-    #[arg(long, value_name = "J.csv")]
-    j: PathBuf,
+    #[arg(long, value_name = "J.csv", required_unless_present = "tol", requires = "i")]
+    j: Option<PathBuf>,
     /// What to vary: a format as the file writes it, a pin or value for its format, or a const
     ///
     /// Of a float, fixed or log format the fraction bits take the values lo to hi, of an int the width. Several --vary make a grid.
-    #[arg(long = "vary", value_name = "NAME=LO..HI[:STEP]", required = true)]
+    #[arg(long = "vary", value_name = "NAME=LO..HI[:STEP]", required_unless_present = "tol", conflicts_with = "tol")]
     vary: Vec<String>,
     /// Where the points run: a backend that gives the bits; on `cuda-exact` their reference runs on the GPU too
     #[arg(long, value_name = "B", default_value = BACKENDS[0].name)]
@@ -45,20 +46,23 @@ pub struct Args {
     /// A parameter; of a vector an element as name[k]=value, or all of them as name=1,2,3 or name=@FILE
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<String>,
-    /// Draw error against cost
+    /// Draw error against cost; with --tol: write the program
     #[arg(short, value_name = "OUT.svg")]
     output: Option<PathBuf>,
-    /// Write all points
+    /// Write all points; with --tol: formats, error and cost
     #[arg(long, value_name = "OUT.json")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    tol: tol::TolArgs,
     #[command(flatten)]
     clock: ClockArgs,
 }
 
 impl Args {
     pub fn files(&self) -> Files {
-        let files = Files::default().kernels("FILE", [&self.file]).data("--i", [&self.i]).data("--j", [&self.j]);
-        files.writes("-o", &self.output, files::SVG).writes("--json", &self.json, files::JSON)
+        let files = Files::default().kernels("FILE", [&self.file]).data("--i", &self.i).data("--j", &self.j);
+        let kind = if self.tol.tol.is_some() { files::KERNEL } else { files::SVG };
+        files.writes("-o", &self.output, kind).writes("--json", &self.json, files::JSON)
     }
 }
 
@@ -87,12 +91,16 @@ struct Report<'a> {
 
 /// Compiles and emulates every point, and shows them.
 pub fn run(args: Args) -> Result<(), Failure> {
+    if let Some(tolerance) = args.tol.tol {
+        return tol::run(&args, tolerance);
+    }
+    let (Some(i), Some(j)) = (&args.i, &args.j) else { unreachable!("the parser asks for records") };
     let clock = args.clock.clock()?;
     let (kernel, graph) = source::load(&args.file)?;
     let axes = axes(&args.vary, &kernel.text, &graph)?;
     let backend = backend(&args.backend)?;
-    let [targets, sources] = [Text::read(&args.i)?, Text::read(&args.j)?];
-    let reference = reference(&args, &graph, backend, [&targets, &sources])?;
+    let [targets, sources] = [Text::read(i)?, Text::read(j)?];
+    let reference = reference(&args, &graph, backend, [(i, &targets), (j, &sources)])?;
     let data = Data {
         backend,
         kernel: &kernel,
@@ -213,15 +221,15 @@ fn backend(name: &str) -> Result<&'static Entry, Failure> {
 }
 
 /// The real-arithmetic reference: backend `cpu`, or `cuda` where the points run on a GPU.
-fn reference(args: &Args, graph: &Graph, points: &Entry, texts: [&Text; 2]) -> Result<Reference, Failure> {
+fn reference(args: &Args, graph: &Graph, points: &Entry, texts: [(&PathBuf, &Text); 2]) -> Result<Reference, Failure> {
     let name = if points.needs == Needs::Gpu { "cuda" } else { "cpu" };
     let mut backend = (backends::find(name)?.0.open)(&BackendOptions::default());
     let [i, j, params] =
         [PinClass::Ipin, PinClass::Jpin, PinClass::Param].map(|class| held_columns(graph, class, &*backend));
-    let (targets, ignored) = texts[0].table(&i, false)?;
-    input::note_ignored(&args.i, &ignored);
-    let (sources, ignored) = texts[1].table(&j, false)?;
-    input::note_ignored(&args.j, &ignored);
+    let (targets, ignored) = texts[0].1.table(&i, false)?;
+    input::note_ignored(texts[0].0, &ignored);
+    let (sources, ignored) = texts[1].1.table(&j, false)?;
+    input::note_ignored(texts[1].0, &ignored);
     let params = parameters(&params, &args.params, false)?;
     Ok(Reference::new(graph, &mut *backend, &Inputs { targets, sources, params })?)
 }

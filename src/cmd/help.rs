@@ -74,7 +74,7 @@ static PAGES: &[Page] = &[
     Page {
         command: "explore",
         headings: &[
-            (PROBLEM, &["i", "j", "vary", "params"]),
+            (PROBLEM, &["i", "j", "vary", "tol", "proven", "params"]),
             (PLACE, &["backend"]),
             (ENGINE, &["target", "freq", "dsp"]),
             (OUTPUT, &["output", "json"]),
@@ -87,6 +87,10 @@ static PAGES: &[Page] = &[
             (
                 "explore p2p --i i.csv --j j.csv --param eps2=0 --vary gout=8..24:4 --backend cycle --target ecp5",
                 "of one output, by the Verilog",
+            ),
+            (
+                "explore p2p --tol 1e-4 --param eps2=0 --target ecp5 -o p2p_4.pg2",
+                "the cheapest formats for an error, each value's apart",
             ),
         ],
     },

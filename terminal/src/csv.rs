@@ -62,6 +62,11 @@ struct Wanted<'a> {
 }
 
 impl Text {
+    /// Records that come from no file.
+    pub fn made(name: impl Into<String>, text: String) -> Text {
+        Text { name: name.into(), text }
+    }
+
     pub fn read(path: &Path) -> Result<Text, Failure> {
         let (name, bytes) = (input::name(path), input::read(path)?);
         let text = String::from_utf8(bytes).map_err(|e| {

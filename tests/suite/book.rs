@@ -157,6 +157,10 @@ fn every_key_of_json_is_on_its_page() {
     place.write("i.csv", "xi[0],xi[1],xi[2]\n0,0,0\n0.25,0,0\n");
     place.write("j.csv", "xj[0],xj[1],xj[2],mj\n0,0,0,1\n0.25,0,0,2\n0,0.125,0,-1\n");
     place.write("atoms.csv", "xj[0],xj[1],xj[2]\n0,0,0\n0.25,0,0\n0,0.125,0\n");
+    place.write(
+        "spring.pg2",
+        "float18.9 x ipin in 0..1; float18.9 y jpin in 2..3; fixed32.16 o fout; d = y - x; o += (fixed32.16)(d * d);",
+    );
     let records = "--i i.csv --j j.csv --param eps2=0";
     let commands = [
         ("## run", format!("run p2p {records} --json k.json")),
@@ -167,6 +171,7 @@ fn every_key_of_json_is_on_its_page() {
                 .to_string(),
         ),
         ("## explore", format!("explore p2p {records} --vary float25.16=8..9 --json k.json")),
+        ("### explore --tol", "explore spring.pg2 --tol 0.1 --json k.json".to_string()),
         ("## build", "build p2p_paper -o one".to_string()),
         ("## build", "build p2p_paper p2p_small -o two --pipelines 1".to_string()),
         ("## fmm", "fmm --n 500 --check 50 --hessian --json k.json".to_string()),

@@ -1,6 +1,7 @@
 //! `lsp`: a scripted client speaks to the server over its pipes.
 
 mod names;
+mod neovim;
 
 use crate::common::{Place, shipped};
 use serde_json::{Value, json};

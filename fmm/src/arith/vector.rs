@@ -56,6 +56,8 @@ pub trait Vector: Copy {
     unsafe fn div(self, b: Self) -> Self;
     /// `self * b + c`.
     unsafe fn mul_add(self, b: Self, c: Self) -> Self;
+    /// `self` where `self > b`, else `b`.
+    unsafe fn max(self, b: Self) -> Self;
     /// The value of [`inverse_root`](Self::inverse_root) for 1: a factor that saves it an instruction.
     const ROOT: f64;
     /// `ROOT / sqrt(self)` to about the precision of the format, for normal numbers; anything for others.
@@ -186,6 +188,10 @@ macro_rules! portable {
             unsafe fn mul_add(self, b: Self, c: Self) -> Self {
                 // Without an instruction for it, a fused one would be a slow library call.
                 std::array::from_fn(|i| self[i] * b[i] + c[i])
+            }
+            #[inline(always)]
+            unsafe fn max(self, b: Self) -> Self {
+                std::array::from_fn(|i| if self[i] > b[i] { self[i] } else { b[i] })
             }
             #[inline(always)]
             unsafe fn begin_root(self) -> Self {

@@ -1,5 +1,6 @@
 //! How far an FMM is from direct summation (RULES H10).
 
+use crate::arith::exp2;
 use crate::arith::scale::{exponent, ldexp};
 use crate::data::Force;
 use crate::data::particles::{Field, Particles};
@@ -177,44 +178,86 @@ fn vector(field: &Field, target: usize) -> [f64; 3] {
     }
 }
 
+/// Targets that a thread looks at together.
+const TOGETHER: usize = 1 << 14;
+
 /// The largest magnitude among the components of the gradient, or of the potential where there is no gradient.
 pub fn unit(field: &Field) -> f64 {
     let columns = match &field.gradient {
         Some(gradient) => gradient.each_ref().map(|g| &g[..]),
         None => [&field.potential[..], &[], &[]],
     };
-    columns.into_iter().map(|column| largest(column, &[])).fold(0.0, f64::max)
+    let of_some = |some: &[f64]| largest(some, &[]);
+    let of_column = |column: &[f64]| column.par_chunks(TOGETHER).map(of_some).reduce(|| 0.0, f64::max);
+    columns.into_iter().map(of_column).fold(0.0, f64::max)
 }
 
 /// The length of the gradient (the size of the potential, where there is no gradient) at every target, in units of about `unit`.
 pub fn lengths(field: &Field, unit: f64) -> Vec<f64> {
-    let length = |k: usize| apart(&[0.0; 3], &vector(field, k), unit);
+    let unit = Unit::of(unit);
+    let length = |k: usize| unit.apart(&[0.0; 3], &vector(field, k));
     (0..field.potential.len()).into_par_iter().map(length).collect()
 }
 
 /// The length of a field's error at some targets, given the reference there.
 pub fn lengths_off(field: &Field, targets: &[usize], reference: &[Force], unit: f64) -> Vec<f64> {
     let right = |f: &Force| if field.gradient.is_some() { [f[1], f[2], f[3]] } else { [f[0], 0.0, 0.0] };
-    targets.iter().zip(reference).map(|(t, f)| apart(&vector(field, *t), &right(f), unit)).collect()
+    let unit = Unit::of(unit);
+    targets.iter().zip(reference).map(|(t, f)| unit.apart(&vector(field, *t), &right(f))).collect()
 }
 
 /// The length of the difference of two fields at every target.
 pub fn lengths_between(one: &Field, other: &Field, unit: f64) -> Vec<f64> {
-    let length = |k: usize| apart(&vector(one, k), &vector(other, k), unit);
+    let unit = Unit::of(unit);
+    let length = |k: usize| unit.apart(&vector(one, k), &vector(other, k));
     (0..one.potential.len()).into_par_iter().map(length).collect()
 }
 
-/// The length of `found - wanted` in units of about `unit`, where these may be far smaller than that.
-fn apart(found: &[f64; 3], wanted: &[f64; 3], unit: f64) -> f64 {
-    let own = largest(found, wanted);
-    if own == 0.0 { 0.0 } else { ldexp(norms(found, wanted, own).0, exponent(own) - exponent(unit)) }
+/// A unit of lengths: a power of two.
+#[derive(Clone, Copy)]
+struct Unit {
+    exponent: i32,
+    /// Factor that gives numbers in this unit, where f64 holds it.
+    inverse: Option<f64>,
+}
+
+/// Exponents of powers of two that are held with their inverses.
+const HELD: i32 = 900;
+
+/// Sums of squares that have lost nothing: neither is one of them too large, nor one too small that counts beside the others.
+const SAFE: std::ops::RangeInclusive<f64> = 1e-240..=1e240;
+
+impl Unit {
+    /// About as large as `unit`.
+    fn of(unit: f64) -> Unit {
+        let exponent = exponent(unit);
+        Unit { exponent, inverse: (exponent.abs() <= HELD).then(|| ldexp(1.0, -exponent)) }
+    }
+
+    /// The length of `found - wanted`, where these may be far smaller than the unit.
+    fn apart(self, found: &[f64; 3], wanted: &[f64; 3]) -> f64 {
+        if let Some(inverse) = self.inverse {
+            let square = |a: usize| (found[a] * inverse - wanted[a] * inverse).powi(2);
+            let squares = square(0) + square(1) + square(2);
+            // Powers of two change no digit: this has the bits of what follows.
+            if SAFE.contains(&squares) {
+                return squares.sqrt();
+            }
+        }
+        let own = largest(found, wanted);
+        if own == 0.0 { 0.0 } else { ldexp(norms(found, wanted, own).0, exponent(own) - self.exponent) }
+    }
 }
 
 /// |off| / |size| of vectors with these components, none of whose squares need fit in f64.
 pub fn relative(off: &[f64], size: &[f64]) -> f64 {
     let length = |parts: &[f64]| {
         let e = exponent(largest(parts, &[]));
-        (parts.iter().map(|x| ldexp(*x, -e).powi(2)).sum::<f64>().sqrt(), e)
+        let squares: f64 = match e.abs() <= HELD {
+            true => parts.iter().map(|x| (x * exp2(-e)).powi(2)).sum(),
+            false => parts.iter().map(|x| ldexp(*x, -e).powi(2)).sum(),
+        };
+        (squares.sqrt(), e)
     };
     let ((off, of_off), (size, of_size)) = (length(off), length(size));
     if off == 0.0 { 0.0 } else { ldexp(off / size, of_off - of_size) }
@@ -272,6 +315,25 @@ fn percentile(sorted: &[f64], part: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::data::random::{Charge, Distribution, generate};
+
+    /// Lengths have the digits that they have in a unit of their own, however far apart numbers are.
+    #[test]
+    fn lengths_have_the_same_digits_in_any_unit() {
+        let parts = [0.0, 1.0, 0.7, -0.3, 1.0 + f64::EPSILON];
+        for scale in [0, -2, -300, -420, -600, -1000, 300, 700] {
+            for (k, below) in [0, -30, -200, -500, -900].into_iter().enumerate() {
+                let found = [0, 1, 2].map(|a| ldexp(parts[(k + a) % 5], scale + if a == 1 { below } else { 0 }));
+                let wanted = [0, 1, 2].map(|a| ldexp(parts[(k + 2 * a) % 5], scale + if a == 1 { below } else { 0 }));
+                for unit in [-950, -600, 0, 5, 600, 950] {
+                    let own = largest(&found, &wanted);
+                    let right = ldexp(norms(&found, &wanted, own).0, exponent(own) - unit);
+                    let length = Unit::of(ldexp(1.0, unit)).apart(&found, &wanted);
+                    assert_eq!(length, right, "{scale} {below} {unit}");
+                }
+            }
+        }
+        assert_eq!(Unit::of(1.0).apart(&[0.0; 3], &[0.0; 3]), 0.0);
+    }
 
     #[test]
     fn samples_are_distinct_and_depend_on_the_seed_alone() {

@@ -4,16 +4,18 @@
 //! apart, are done in wide arithmetic, so that the reference never shares a fault of the format with what it measures.
 
 mod derivatives;
+mod lines;
 
-use crate::arith::lanes::fastest;
 use crate::arith::scale::{exponent, ldexp};
+use crate::arith::vector::Isa;
 use crate::arith::wide::{self, WideForce};
 use crate::data::Force;
 use crate::data::particles::{Columns, Particles};
 use crate::data::problem::{Geometry, Sources};
 use crate::parallel::prelude::*;
+use lines::{Lines, Sums, Target, add_lines};
 
-/// Sources worked on together.
+/// Sources in a line, of which columns have whole ones: as many as the longest vector.
 const LANES: usize = 8;
 
 /// Sources that stay in the first cache while some targets meet them, and targets that do: one alone would wait for memory.
@@ -24,6 +26,9 @@ const TARGETS: usize = 16;
 /// greatest softening length, for which every product in an f64 sum stays far inside the range of f64.
 pub const LEAST: f64 = 1e-60;
 const LEAST_SQUARE: f64 = LEAST * LEAST;
+
+/// A coordinate far from all particles, in units of the largest coordinate.
+const FAR: f64 = 4.0;
 
 /// A problem to sum directly.
 #[derive(Clone, Copy)]
@@ -69,7 +74,8 @@ fn position(columns: &Columns, k: usize) -> [f64; 3] {
     columns.map(|c| c[k])
 }
 
-/// The input in units of powers of two, its largest coordinate and charge at most 1.
+/// The input in units of powers of two, its largest coordinate and charge at most 1. Columns end with sources of no charge that are far
+/// from all targets, up to whole lines.
 struct Scaled<'a> {
     direct: &'a Direct<'a>,
     /// The charges as they were given.
@@ -93,10 +99,13 @@ impl<'a> Scaled<'a> {
     fn new(direct: &'a Direct<'a>) -> Scaled<'a> {
         let (shift, eps, charges) = (direct.shift(), direct.eps, direct.sources.charges.unwrap_or_default());
         let charge = exponent(charges.iter().fold(0.0, |a: f64, q| a.max(q.abs())));
-        let q: Vec<f64> = charges.iter().map(|q| ldexp(*q, -charge)).collect();
+        let mut q: Vec<f64> = charges.iter().map(|q| ldexp(*q, -charge)).collect();
         let is_held = |(scaled, q): (&f64, &f64)| scaled.abs() >= LEAST || *q == 0.0;
         let holds = ldexp(eps, -shift) <= 1.0 / LEAST && q.iter().zip(charges).all(is_held);
-        let x = direct.geometry.sources.map(|c| c.iter().map(|x| ldexp(*x, -shift)).collect::<Vec<f64>>());
+        let mut x = direct.geometry.sources.map(|c| c.iter().map(|x| ldexp(*x, -shift)).collect::<Vec<f64>>());
+        let whole = q.len().next_multiple_of(LANES);
+        q.resize(whole, 0.0);
+        x.iter_mut().for_each(|column| column.resize(whole, FAR));
         Scaled { direct, charges, x, q, shift, charge, eps, holds }
     }
 
@@ -109,29 +118,30 @@ impl<'a> Scaled<'a> {
     /// Potential and gradient at some targets. Each has the sum that it has alone, to the bit.
     fn at_some(&self, targets: &[usize]) -> Vec<Force> {
         let scaled = |k: &usize| position(&self.direct.targets(), *k).map(|x| ldexp(x, -self.shift));
-        let mut all: Vec<([f64; 3], Sums)> = targets.iter().map(|k| (scaled(k), Sums::default())).collect();
+        let mut all: Vec<Target<f64>> = targets.iter().map(|k| Target::new(scaled(k))).collect();
         let eps2 = ldexp(self.eps, -self.shift).powi(2);
         for first in (0..self.q.len()).step_by(SOURCES).take_while(|_| self.holds) {
             let some = first..(first + SOURCES).min(self.q.len());
             let x = self.x.each_ref().map(|column| &column[some.clone()]);
-            all.iter_mut().for_each(|(at, sums)| target(*at, x, &self.q[some.clone()], eps2, sums));
+            let lines = Lines { x, q: &self.q[some], eps2, least: LEAST_SQUARE };
+            add_lines::<f64>(Isa::best(), lines, &mut all);
         }
-        targets.iter().zip(&all).map(|(k, (at, sums))| self.total(*k, *at, sums)).collect()
+        targets.iter().zip(&all).map(|(k, target)| self.total(*k, target.at, &target.sums)).collect()
     }
 
     /// The whole of target `k`, in the user's units.
-    fn total(&self, k: usize, at: [f64; 3], sums: &Sums) -> Force {
+    fn total(&self, k: usize, at: [f64; 3], sums: &Sums<f64>) -> Force {
         let x = self.x.each_ref().map(|column| &column[..]);
         let mut total = WideForce::default();
         let force = sums.lanes.map(|lanes| lanes.iter().sum::<f64>());
         total[0].add(force[0], self.charge - self.shift);
         (1..4).for_each(|a| total[a].add(force[a], self.charge - 2 * self.shift));
         // A target that is a source meets itself once; what else was left out is done pair after pair.
-        let close = if self.holds { sums.close.iter().sum::<f64>() as usize } else { usize::MAX };
+        let close = if self.holds { sums.close } else { usize::MAX };
         if close > self.direct.geometry.targets.is_none() as usize {
             let position = position(&self.direct.targets(), k);
             let source = |j: usize| self::position(&self.direct.geometry.sources, j);
-            for j in (0..self.q.len()).filter(|j| !self.holds || square(at, x, *j) < LEAST_SQUARE) {
+            for j in (0..self.charges.len()).filter(|j| !self.holds || square(at, x, *j) < LEAST_SQUARE) {
                 wide::act(position, source(j), self.charges[j], self.eps, &mut total);
             }
         }
@@ -140,66 +150,9 @@ impl<'a> Scaled<'a> {
 }
 
 /// The square of the distance between a target and a source.
-#[inline(always)]
 fn square(at: [f64; 3], x: [&[f64]; 3], j: usize) -> f64 {
     let [dx, dy, dz] = [0, 1, 2].map(|a| x[a][j] - at[a]);
     dx * dx + dy * dy + dz * dz
-}
-
-/// Sums over all sources but those closer than [`LEAST`], and how many these are, each in several parts.
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    lanes: [[f64; LANES]; 4],
-    close: [f64; LANES],
-}
-
-fastest! {
-    /// Adds some sources to the sums of a target.
-    fn target(at: [f64; 3], x: [&[f64]; 3], q: &[f64], eps2: f64, out: &mut Sums) = target_body
-}
-
-#[inline(always)]
-fn target_body<const FMA: bool>(at: [f64; 3], x: [&[f64]; 3], q: &[f64], eps2: f64, out: &mut Sums) {
-    let whole = q.len() / LANES * LANES;
-    let Sums { mut lanes, mut close } = *out;
-    for first in (0..whole).step_by(LANES) {
-        let part = |of: &[f64]| -> [f64; LANES] { of[first..first + LANES].try_into().expect("eight values") };
-        block(at, x.map(part), part(q), eps2, &mut lanes, &mut close);
-    }
-    for j in whole..q.len() {
-        let (mut one, mut charge) = ([[0.0; LANES]; 3], [0.0; LANES]);
-        (0..3).for_each(|a| one[a] = [x[a][j]; LANES]);
-        charge[0] = q[j];
-        let mut seen = [0.0; LANES];
-        block(at, one, charge, eps2, &mut lanes, &mut seen);
-        close[0] += seen[0];
-    }
-    *out = Sums { lanes, close };
-}
-
-/// Adds eight sources.
-#[inline(always)]
-fn block(
-    at: [f64; 3],
-    x: [[f64; LANES]; 3],
-    q: [f64; LANES],
-    eps2: f64,
-    sums: &mut [[f64; LANES]; 4],
-    close: &mut [f64; LANES],
-) {
-    for i in 0..LANES {
-        let (dx, dy, dz) = (x[0][i] - at[0], x[1][i] - at[1], x[2][i] - at[2]);
-        let r2 = dx * dx + dy * dy + dz * dz;
-        let is_close = r2 < LEAST_SQUARE;
-        let inverse = if is_close { 0.0 } else { 1.0 / (r2 + eps2).sqrt() };
-        close[i] += if is_close { 1.0 } else { 0.0 };
-        let potential = q[i] * inverse;
-        let slope = potential * (inverse * inverse);
-        sums[0][i] += potential;
-        sums[1][i] += slope * dx;
-        sums[2][i] += slope * dy;
-        sums[3][i] += slope * dz;
-    }
 }
 
 #[cfg(test)]

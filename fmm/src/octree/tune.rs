@@ -369,9 +369,10 @@ impl Search<'_> {
                 self.highest = self.softened(options, &solution.stats).max(order);
                 steps = Steps::new(options.basis, self.highest, lists::near2(options.theta));
             }
-            runs.tried.push(Tried { step, error: self.error(&solution.fields) });
             runs.kept.push((step, solution));
-            self.divide(&mut runs)?;
+            runs.tried.push(Tried { step, error: f64::INFINITY });
+            let is_divided = self.divide(&runs)?;
+            self.judge(&mut runs, is_divided);
             runs.drop_others(self.wanted);
             next = match runs.best(self.wanted) {
                 // No order changes direct sums.
@@ -400,22 +401,27 @@ impl Search<'_> {
         softening::highest(options, eps, stats.levels).unwrap_or(1)
     }
 
-    /// Tells the judges where errors are large, once two steps were run, and judges both again.
-    fn divide(&mut self, runs: &mut Runs) -> Result<(), FmmError> {
-        let [(_, one), (_, other)] = &runs.kept[..] else { return Ok(()) };
+    /// Tells the judges where errors are large, once two steps were run. Returns whether they know more now.
+    fn divide(&mut self, runs: &Runs) -> Result<bool, FmmError> {
+        let [(_, one), (_, other)] = &runs.kept[..] else { return Ok(false) };
         if !self.problem.is_promise || !self.needs_strata() {
-            return Ok(());
+            return Ok(false);
         }
         for (set, judge) in self.judges.iter_mut().enumerate() {
             let targets = judge.divide(&one.fields[set], &other.fields[set]);
             let reference = self.runner.reference(set, &targets)?;
             judge.add(targets, &reference);
         }
-        for (step, solution) in &runs.kept {
+        Ok(true)
+    }
+
+    /// Judges the last run, or all that are kept.
+    fn judge(&self, runs: &mut Runs, are_all: bool) {
+        let first = if are_all { 0 } else { runs.kept.len() - 1 };
+        for (step, solution) in &runs.kept[first..] {
             let error = self.error(&solution.fields);
             runs.tried.iter_mut().filter(|t| t.step == *step).for_each(|t| t.error = error);
         }
-        Ok(())
     }
 
     /// A second step where one alone was tried and two tell more.

@@ -34,8 +34,8 @@ pub(super) fn run(stage: Stage, state: &mut State) -> Work {
 const BOXES: usize = 16;
 
 /// Some finest boxes and the sums at their targets.
-struct BoxSums<'a> {
-    boxes: Range<usize>,
+pub(super) struct BoxSums<'a> {
+    pub boxes: Range<usize>,
     /// The first target of these boxes.
     offset: usize,
     /// Columns of [`Sums`], the potential last.
@@ -43,7 +43,7 @@ struct BoxSums<'a> {
 }
 
 /// Cuts the sums into those of a few boxes each.
-fn parts<'a>(targets: &Points, sums: &'a mut super::Sums) -> Vec<BoxSums<'a>> {
+pub(super) fn parts<'a>(targets: &Points, sums: &'a mut super::Sums) -> Vec<BoxSums<'a>> {
     let boxes = targets.start.len() - 1;
     let [a, b] = &mut sums.vector;
     let mut rest = [&mut a[..], &mut b[..], &mut sums.potential[..]];
@@ -72,7 +72,7 @@ impl BoxSums<'_> {
     }
 
     /// Adds the sums of a block of points, its vector times a factor, to the targets in `range`.
-    fn add(&mut self, range: Range<usize>, block: &Block, factor: f64) {
+    pub fn add(&mut self, range: Range<usize>, block: &Block, factor: f64) {
         for (k, (column, sums)) in self.columns.iter_mut().zip(&block.sums).enumerate() {
             let factor = if k < 2 { factor } else { 1.0 };
             if !column.is_empty() {

@@ -125,7 +125,7 @@ const MORE: usize = 8;
 const ROUNDED_F32: usize = 18;
 
 /// Errors of uniform points are about a hundredth of theta^p. The highest orders come second, so that what they gain is known.
-fn first_guess(wanted: f64, theta: f64) -> usize {
+pub(super) fn first_guess(wanted: f64, theta: f64) -> usize {
     let order = ((100.0 * wanted).ln() / theta.ln()).ceil();
     order.clamp(2.0, (MOST_ORDER - MORE) as f64) as usize
 }

@@ -5,10 +5,12 @@
 //! that places are missing with itself as the guess; what is left after that is summed natively.
 
 use super::Targets;
+use crate::backend::{Lent, Shared};
+use crate::failure;
 use crate::scale::{above, exponent, ldexp};
-use crate::{backend, failure};
 use fmm::direct::hermite::{Bodies, Motion, Target};
-use pairforge::kernel::{Backend, Flags, Records, Session};
+use pairforge::kernel::{Backend, Flags, Records};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where the guess of a sum stands.
 const PLACE: i32 = 8;
@@ -21,9 +23,11 @@ const PASSES: usize = 3;
 
 /// The kernel on a backend, with sources.
 pub struct Kernel {
-    session: Session,
+    shared: Shared,
+    /// Its own number among all of them.
+    number: u64,
     units: Units,
-    /// The number of the sources that it has.
+    /// The number of the sources that it has sent.
     sent: Option<u64>,
 }
 
@@ -49,24 +53,29 @@ pub fn left_its_format(flags: Flags) -> bool {
 
 impl Kernel {
     pub fn open(backend: &Backend) -> Kernel {
-        Kernel { session: backend::session("grape6", backend), units: Units::default(), sent: None }
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        Kernel { shared: Shared::open("grape6", backend), number, units: Units::default(), sent: None }
     }
 
     /// The fields at targets. Sources of one `number` are the same ones.
     pub fn motions(&mut self, sources: &Bodies, number: u64, targets: &Targets) -> Vec<Motion> {
         let is_new = self.sent != Some(number);
         let units = self.units(sources, is_new, targets);
-        if is_new || units != self.units {
+        let shared = self.shared.clone();
+        let mut lent = shared.lend();
+        if is_new || units != self.units || lent.sources_of != Some(self.number) {
             (self.units, self.sent) = (units, Some(number));
-            self.send(sources);
+            self.send(sources, &mut lent);
         }
-        self.session.set_param("eps2", ldexp(targets.eps2, -2 * units.length));
+        lent.session.set_param("eps2", ldexp(targets.eps2, -2 * units.length));
         let mut found = vec![Motion::default(); targets.at.len()];
         let mut guesses: Vec<Guess> = targets.guess.iter().map(|guess| units.guess(guess)).collect();
         let mut left: Vec<usize> = (0..targets.at.len()).collect();
         for pass in 0..PASSES {
             if !left.is_empty() {
-                left = self.pass(&targets.at, &left, &mut guesses, (&mut found, pass + 1 == PASSES));
+                let room = (&mut *lent, &mut found[..]);
+                left = self.pass(&targets.at, &left, &mut guesses, room, pass + 1 == PASSES);
             }
         }
         let rest: Vec<Target> = left.iter().map(|k| targets.at[*k]).collect();
@@ -96,7 +105,7 @@ impl Kernel {
     }
 
     /// Sends the sources.
-    fn send(&mut self, sources: &Bodies) {
+    fn send(&self, sources: &Bodies, lent: &mut Lent) {
         let units = self.units;
         let columns = sources.columns();
         let scaled = |a: usize, power: i32| -> Vec<f64> { columns[a].iter().map(|x| ldexp(*x, power)).collect() };
@@ -105,17 +114,19 @@ impl Kernel {
         let index: Vec<f64> = sources.columns()[7].iter().map(|index| unsigned(*index as i32)).collect();
         let names = ["xj[0]", "xj[1]", "xj[2]", "vj[0]", "vj[1]", "vj[2]", "mj"];
         let records = names.iter().zip(&columns).fold(Records::new(), |all, (name, column)| all.column(name, column));
-        let sent = self.session.set_sources(&records.column("index_j", &index));
+        let sent = lent.session.set_sources(&records.column("index_j", &index));
         sent.unwrap_or_else(|e| failure::end(e));
+        lent.sources_of = Some(self.number);
     }
 
     /// Runs some targets. Those whose sums have to be done again, with their guesses put right.
     fn pass(
-        &mut self,
+        &self,
         at: &[Target],
         which: &[usize],
         guesses: &mut [Guess],
-        (found, is_last): (&mut [Motion], bool),
+        (lent, found): (&mut Lent, &mut [Motion]),
+        is_last: bool,
     ) -> Vec<usize> {
         let (units, powers) = (self.units, self.units.powers());
         let column = |of: &dyn Fn(usize) -> f64| -> Vec<f64> { which.iter().map(|k| of(*k)).collect() };
@@ -127,7 +138,7 @@ impl Kernel {
         let records = Records::new().column("index_i", &index).column("ascale", &acceleration).column("jscale", &jerk);
         let records = records.column("xi[0]", &x[0]).column("xi[1]", &x[1]).column("xi[2]", &x[2]);
         let records = records.column("vi[0]", &v[0]).column("vi[1]", &v[1]).column("vi[2]", &v[2]);
-        let sums = self.session.run(&records).unwrap_or_else(|e| failure::end(e));
+        let sums = lent.session.run(&records).unwrap_or_else(|e| failure::end(e));
         let phi = sums.column("phi");
         let acc = ["acc[0]", "acc[1]", "acc[2]"].map(|name| sums.column(name));
         let jrk = ["jerk[0]", "jerk[1]", "jerk[2]"].map(|name| sums.column(name));

@@ -83,3 +83,41 @@ fn an_unknown_backend_ends_the_program_with_a_sentence() {
     let ended = run(&program, "grape").expect(1);
     assert!(ended.err.contains("PAIRFORGE_GRAPE_BACKEND") && ended.err.contains("emulator"), "{}", ended.err);
 }
+
+/// A process that ends with the test.
+struct Beside(std::process::Child);
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A program has several devices, which take turns on the one port.
+#[test]
+#[ignore = "a proof in depth"]
+fn the_devices_of_a_program_share_a_simulated_board() {
+    let command = built().with_file_name(format!("pairforge{}", std::env::consts::EXE_SUFFIX));
+    if !command.exists() {
+        return testkit::missing("the command that `cargo build` makes");
+    }
+    if !testkit::require("verilator") {
+        return;
+    }
+    let place = Place::of(command.to_str().expect("its path is text"));
+    for (kernel, source) in [("grape5", "tests/programs/calls5.f90"), ("grape6", "tests/programs/calls6.c")] {
+        let Some(program) = compiled(source) else { continue };
+        place.run(&format!("build {kernel} -o {kernel} --pipelines 1 --freq 50")).expect(0);
+        let mut simulation = place.command(&format!("board-sim ulx3s {kernel} --port-file {kernel}.port"));
+        let mut simulation = Beside(simulation.stdout(std::process::Stdio::null()).spawn().expect("it starts"));
+        let port = loop {
+            match std::fs::read_to_string(place.path(&format!("{kernel}.port"))) {
+                Ok(port) => break port,
+                Err(_) => std::thread::sleep(std::time::Duration::from_millis(50)),
+            }
+            assert!(simulation.0.try_wait().expect("it is a child").is_none(), "the simulation has ended");
+        };
+        run(&program, &format!("board:{}", port.trim())).expect(0);
+    }
+}

@@ -40,6 +40,11 @@ pub trait Smooth {
     /// Encloses f^(k) / k! on an interval for k of 0 to `order`; unbounded where the function is not smooth there.
     fn coefficients(&self, x: Interval, order: usize) -> [Interval; MAX_ORDER + 1];
 
+    /// One of several functions that have a table together, which counts them.
+    fn branch(&self, _: usize) -> Option<&dyn Smooth> {
+        None
+    }
+
     /// [`Smooth::range`] of an interval whose coefficients, of an order of at least 1, are known.
     fn refined(&self, x: Interval, _: &[Interval; MAX_ORDER + 1]) -> Interval {
         self.range(x)

@@ -1,8 +1,8 @@
 //! The exact result that an operator stands for, and how far its bits can be from it: what error bounds are made of.
 
-use super::Inst;
+use super::{Inst, Way};
 use crate::Format;
-use crate::number::real::{exp2, log2};
+use crate::number::real::{Call, exp2, log2};
 
 /// The function of real numbers that an operator's bits stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,8 +33,24 @@ pub enum Meaning {
     Log,
     Sin,
     Cos,
+    /// Another function of one argument.
+    Real(Call),
+    /// The angle of the point (second, first argument).
+    Angle,
     /// [`super::Attrs::function`].
     Function,
+    /// A whole number near the argument.
+    Whole(Way),
+    /// The zeros above the highest 1 of an int, which has none if it is negative.
+    Zeros,
+    /// The bits from the second number up to and with the first one of an int, which has as many to the left as are asked for.
+    Field(u32, u32),
+    /// The pattern as an unsigned int.
+    Pattern,
+    /// The value of a pattern.
+    OfPattern,
+    /// The entry of [`super::Attrs::lookup`] at the arguments, and 0 outside.
+    Entry,
     Less,
     LessOrEqual,
     Equal,

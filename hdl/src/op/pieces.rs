@@ -10,4 +10,4 @@ pub(crate) mod parts;
 pub mod power;
 pub(super) mod scale;
 pub(super) mod shift;
-pub(super) mod whole;
+pub mod whole;

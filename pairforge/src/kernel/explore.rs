@@ -55,6 +55,14 @@ impl Reference {
     }
 }
 
+impl Reference {
+    /// The greatest magnitude of an output's element.
+    pub fn most(&self, element: usize) -> f64 {
+        let values = self.values.iter().flat_map(|v| (0..v.len()).map(|k| v.record(k)[element]));
+        values.map(|bits| self.held[element].to_f64(bits).abs()).fold(0.0, f64::max)
+    }
+}
+
 /// The error of an output.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct OutputError {
@@ -63,6 +71,23 @@ pub struct OutputError {
     pub rel_l2: f64,
     /// The largest difference over the largest reference.
     pub rel_max: f64,
+}
+
+/// How far a variant is off on some data.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measured {
+    pub errors: Vec<OutputError>,
+    /// The flags that any target raised.
+    pub flags: Flags,
+}
+
+impl Measured {
+    /// Runs a variant on a backend that gives its bits, on one thread: variants are spread over the cores.
+    pub fn new(graph: &Graph, backend: &Entry, inputs: &Inputs, reference: &Reference) -> Result<Measured, Error> {
+        let options = BackendOptions { threads: 1, ..BackendOptions::default() };
+        let outcome = inputs.run(graph, &mut *(backend.open)(&options))?;
+        Ok(Measured { errors: errors(graph, &outcome.results, reference), flags: all(&outcome.flags) })
+    }
 }
 
 /// A variant with its cost, and how far it is off.
@@ -92,10 +117,7 @@ impl Point {
         inputs: &Inputs,
         reference: &Reference,
     ) -> Result<Point, Error> {
-        // Points are spread over the cores.
-        let options = BackendOptions { threads: 1, ..BackendOptions::default() };
-        let outcome = inputs.run(graph, &mut *(backend.open)(&options))?;
-        let errors = errors(graph, &outcome.results, reference);
+        let Measured { errors, flags } = Measured::new(graph, backend, inputs, reference)?;
         let built = build(graph, clock, "", Vec::new());
         let account = explain(&built, "");
         Ok(Point {
@@ -107,7 +129,7 @@ impl Point {
             cycles: account.depth,
             error: errors.iter().fold(0.0, |a, e| a.max(e.rel_l2)),
             errors,
-            flags: all(&outcome.flags).names(),
+            flags: flags.names(),
         })
     }
 

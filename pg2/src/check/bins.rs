@@ -34,12 +34,6 @@ impl<'a> Checker<'a> {
             self.error(error.help("give an index for each pair of brackets"));
             return self.spoil_all(pin);
         }
-        if subtracts {
-            let message = format!("`{}` has an index known only at run time, and `-=` takes none", target.text);
-            let error = Diagnostic::error(codes::MIXED, message, target.span, "taken away here");
-            self.error(error.help("add the negative value: `hist[k] += -value;`"));
-            return self.spoil_all(pin);
-        }
         let nodes = self.index_nodes(dims, indices, target);
         let to = Target { pin, first: 0, dims: Dims::Scalar, reduce, subtracts };
         let typed = self.reduced_value(&to, value, root, target);
@@ -55,6 +49,8 @@ impl<'a> Checker<'a> {
             }
         };
         let term = Reduction { reduce, value: typed.node(0), at: Some(at), carry: None, span: target.span };
+        let term = if subtracts { self.taken_away((pin, count as usize), term) } else { Some(term) };
+        let Some(term) = term else { return self.spoil_all(pin) };
         self.gathered((pin, count as usize), term);
     }
 

@@ -23,7 +23,7 @@ impl<'a> Checker<'a> {
         let text = self.operand_text(base.1);
         let typed = match base.0 {
             Value::Error => return Value::Error,
-            Value::Exact(_) | Value::Choice(_) => {
+            Value::Exact(_) | Value::Choice(_) | Value::Numbers(_) => {
                 let message = "a number without a format has no bits of its own";
                 let error = Diagnostic::error(codes::NO_FORMAT, message, self.span(base.1), "an exact number");
                 let format = Format::int(32, false).expect("an int of 32 bits");
@@ -159,6 +159,7 @@ impl<'a> Checker<'a> {
                 Some(node) => Typed::scalar(wanted, node),
                 None => return Value::Error,
             },
+            Value::Numbers(_) => return self.numbers_without_format("`pg_from_bits`", value.1),
             Value::Typed(typed) => typed.clone(),
         };
         let Some(operator) = self.operator_for(function, typed.format, value.1) else { return Value::Error };

@@ -202,10 +202,9 @@ impl<'a> Checker<'a> {
                 let y = super::elements::Elements::of(&y, b.expr);
                 self.join_elements(place, condition, x, y)
             }
-            (Entry::Value(x), Entry::Value(y)) => match self.join_values(name, condition, (x, a.expr), (y, b.expr)) {
-                Value::Error => Entry::Broken,
-                value => Entry::Value(value),
-            },
+            (Entry::Value(x), Entry::Value(y)) => {
+                Entry::of(self.join_values(name, condition, (x, a.expr), (y, b.expr)))
+            }
             (Entry::Broken, _) | (_, Entry::Broken) => Entry::Broken,
             _ => {
                 let message = format!("the arms of `{name}` after this `if` differ in shape");

@@ -61,6 +61,11 @@ impl<'a> Checker<'a> {
             let elementwise =
                 matches!(function.rule, Rule::Operator(_)) && function.takes.iter().all(|t| t.most == u32::MAX);
             let scalar = !matches!(param.kind, Kind::Vector | Kind::Vectors | Kind::Matrix) && !elementwise;
+            if let Value::Numbers(_) = value
+                && scalar
+            {
+                return self.numbers_without_format(&format!("`{name}`"), *id);
+            }
             if let Value::Typed(typed) = value
                 && scalar
                 && !typed.is_scalar()
@@ -210,7 +215,7 @@ impl<'a> Checker<'a> {
     ) -> Option<(Typed, &'static dyn Operator)> {
         match value {
             Value::Error => None,
-            Value::Exact(_) | Value::Choice(_) => {
+            Value::Exact(_) | Value::Choice(_) | Value::Numbers(_) => {
                 let ints = function.takes.iter().all(|t| t.class == Class::Int);
                 let format = if ints { Format::int(32, false) } else { Format::float(32, 23) };
                 let format = format.expect("the formats of C");

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::call::Arg;
-use super::fitted;
+use super::real;
 use super::value::Value;
 use crate::check::literal::{FoldError, Literal};
 use crate::diag::Diagnostic;
@@ -49,7 +49,7 @@ impl<'a> Checker<'a> {
         }
         let mut expr = Expr::default();
         let values: Vec<u32> = numbers.iter().map(|n| expr.share(Node::Number(n.value.clone()))).collect();
-        let top = fitted::call_of(name, &mut expr, &values)?;
+        let top = real::call_of(name, &mut expr, &values)?;
         expr.finish(top);
         if let Err(why) = self.folder.book(200_000) {
             return Some(self.fold_error(why, span));

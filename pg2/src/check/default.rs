@@ -64,7 +64,7 @@ impl<'a> Checker<'a> {
         let number: Literal = match value {
             Value::Error => return None,
             Value::Exact(number) => number,
-            Value::Typed(_) | Value::Choice(_) => {
+            Value::Typed(_) | Value::Choice(_) | Value::Numbers(_) => {
                 let message = "the value of a parameter is a number that is known when the kernel is compiled";
                 let error = Diagnostic::error(codes::NOT_CONST, message, span, "not such a number");
                 self.error(

@@ -1,5 +1,6 @@
 //! Vectors and matrices that are assigned element by element.
 
+use super::numbers::{dims as dims_of, is_exact};
 use super::scope::{Entry, Kind, NO_EXPR};
 use super::value::{Dims, Typed, Value};
 use super::{Checker, Slot};
@@ -11,8 +12,8 @@ use hdl::Format;
 use std::rc::Rc;
 
 /// The elements so far, each with the expression that it was assigned.
-#[derive(Clone)]
-pub(super) struct Elements {
+#[derive(Clone, Debug)]
+pub struct Elements {
     pub dims: Dims,
     list: Rc<Vec<Option<(Value, ExprId)>>>,
 }
@@ -48,7 +49,23 @@ impl Elements {
         Elements { dims: typed.dims(), list: Rc::new(typed.nodes().iter().map(|n| element(*n)).collect()) }
     }
 
-    fn part(&self, inner: Dims, k: usize) -> Elements {
+    /// Elements that all have a value.
+    pub fn of_values(dims: Dims, list: Vec<(Value, ExprId)>) -> Elements {
+        Elements { dims, list: Rc::new(list.into_iter().map(Some).collect()) }
+    }
+
+    /// The value of an element.
+    pub fn value(&self, k: usize) -> Value {
+        self.list[k].as_ref().map_or(Value::Error, |(value, _)| value.clone())
+    }
+
+    /// The expression that an element was assigned.
+    pub fn expr(&self, k: usize) -> Option<ExprId> {
+        self.list[k].as_ref().map(|element| element.1)
+    }
+
+    /// The elements of a part, of that shape.
+    pub fn part(&self, inner: Dims, k: usize) -> Elements {
         let n = inner.elements();
         Elements { dims: inner, list: Rc::new(self.list[k * n..(k + 1) * n].to_vec()) }
     }
@@ -99,7 +116,9 @@ impl<'a> Checker<'a> {
                 }
                 Value::Typed(typed)
             }
-            Entry::Value(Value::Exact(_) | Value::Choice(_)) => self.no_elements(name.text, name.span),
+            Entry::Value(Value::Exact(_) | Value::Choice(_) | Value::Numbers(_)) => {
+                self.no_elements(name.text, name.span)
+            }
             Entry::Elements(elements) => {
                 // What follows an element's own indices is a bit of it.
                 let rank = elements.dims.rank().min(indices.len());
@@ -165,6 +184,9 @@ impl<'a> Checker<'a> {
         if list.iter().any(|(value, _)| matches!(value, Value::Error)) {
             return Value::Error;
         }
+        if list.iter().all(|(value, _)| is_exact(value)) {
+            return Value::Numbers(elements.clone());
+        }
         let Some(format) = self.common_format(name, &list, places) else { return Value::Error };
         let mut nodes = Vec::with_capacity(list.len());
         for (value, expr) in list {
@@ -173,7 +195,7 @@ impl<'a> Checker<'a> {
                 Value::Exact(number) => self.literal(&number, format, span),
                 Value::Choice(choice) => self.choice(&choice, format, span),
                 Value::Typed(typed) => self.extend(typed, format, span).map(|t| t.node(0)),
-                Value::Error => None,
+                Value::Numbers(_) | Value::Error => None,
             };
             let Some(node) = node else { return Value::Error };
             nodes.push(node);
@@ -291,8 +313,7 @@ impl<'a> Checker<'a> {
     fn parts_of(&mut self, range: &Range, value: Value, root: ExprId, name: Word) -> Option<Vec<Value>> {
         let dims = match &value {
             Value::Error => return None,
-            Value::Typed(typed) => typed.dims(),
-            _ => Dims::Scalar,
+            value => dims_of(value),
         };
         if dims != range.dims {
             let message = format!("an element of `{}` is {}, not {}", name.text, range.dims.words(), dims.words());
@@ -304,6 +325,7 @@ impl<'a> Checker<'a> {
             Value::Typed(typed) => {
                 typed.nodes().iter().map(|n| Value::Typed(Typed::scalar(typed.format, *n))).collect()
             }
+            Value::Numbers(numbers) => (0..dims.elements()).map(|k| numbers.value(k)).collect(),
             value => vec![value],
         })
     }

@@ -1,7 +1,8 @@
 //! Expressions: one pass over the arena, arguments first.
 
 use super::Checker;
-use super::value::{Typed, Value};
+use super::numbers::{dims, is_exact};
+use super::value::{Dims, Typed, Value};
 use crate::check::literal::{Literal, integer, small_integer};
 use crate::diag::codes;
 use crate::diag::{Diagnostic, Span};
@@ -35,6 +36,7 @@ impl<'a> Checker<'a> {
             if self.builder.is_full() {
                 self.too_large(self.span(ExprId(k)));
             }
+            self.note_format(ExprId(k), &value);
             values.values.push(Some(value));
         }
         self.formats_left(tree);
@@ -119,7 +121,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn unary(&mut self, op: UnaryOp, arg: (Value, ExprId), span: Span) -> Value {
+    pub(super) fn unary(&mut self, op: UnaryOp, arg: (Value, ExprId), span: Span) -> Value {
         let typed = match arg.0 {
             Value::Error => return Value::Error,
             Value::Exact(number) => {
@@ -131,6 +133,7 @@ impl<'a> Checker<'a> {
             Value::Choice(choice) => {
                 return self.map_choice(&choice, span, |checker, number| checker.folder.unary(op, number));
             }
+            Value::Numbers(_) => return self.unary_of_numbers(op, &arg, span),
             Value::Typed(typed) => typed,
         };
         let format = typed.format;
@@ -195,6 +198,10 @@ impl<'a> Checker<'a> {
                 }
             },
             Value::Choice(choice) => self.choice_truth(&choice, span),
+            Value::Numbers(_) => {
+                self.numbers_without_format("a condition", id);
+                None
+            }
             Value::Typed(typed) if !typed.is_scalar() => {
                 self.no_vector("a condition", &typed, id);
                 None
@@ -222,10 +229,9 @@ impl<'a> Checker<'a> {
 
     /// `c ? a : b`.
     fn select(&mut self, c: (Value, ExprId), a: (Value, ExprId), b: (Value, ExprId), span: Span) -> Value {
-        let exact = |v: &Value| matches!(v, Value::Exact(_) | Value::Choice(_));
         if let Value::Exact(number) = &c.0
-            && exact(&a.0)
-            && exact(&b.0)
+            && is_exact(&a.0)
+            && is_exact(&b.0)
         {
             return match integer(number) {
                 Ok(n) if n.is_zero() => b.0,
@@ -247,6 +253,12 @@ impl<'a> Checker<'a> {
     ) -> Value {
         let exact = |v: &Value| matches!(v, Value::Exact(_) | Value::Choice(_));
         let (span, what) = place;
+        if is_exact(&a.0) && is_exact(&b.0) && (dims(&a.0), dims(&b.0)) != (Dims::Scalar, Dims::Scalar) {
+            if dims(&a.0) != dims(&b.0) && !exact(&a.0) && !exact(&b.0) {
+                return self.arms_differ((&a.0, self.span(a.1)), (&b.0, self.span(b.1)), what);
+            }
+            return condition.map_or(Value::Error, |c| self.either_of_numbers(&c, &a, &b, span));
+        }
         if exact(&a.0) && exact(&b.0) {
             let chosen = condition.and_then(|c| self.choose(&c, (&a.0, a.1), (&b.0, b.1), span));
             return chosen.unwrap_or(Value::Error);
@@ -256,17 +268,25 @@ impl<'a> Checker<'a> {
         let number = exact(&a.0) || exact(&b.0);
         let Some((x, y)) = self.pair(what, a, b) else { return Value::Error };
         if x.dims() != y.dims() && !number {
-            let message = format!("the arms of {what} differ in shape");
-            let error = Diagnostic::error(codes::LENGTHS, message, sa, format!("this is {}", x.describe()))
-                .label(sb, format!("this is {}", y.describe()))
-                .help("give both one length, or choose element by element");
-            self.error(error);
-            return Value::Error;
+            return self.arms_differ((&Value::Typed(x), sa), (&Value::Typed(y), sb), what);
         }
         match condition {
             Some(condition) => self.each(compare::MUX, &[&condition, &x, &y], Attrs::default(), span),
             None => Value::Error,
         }
+    }
+
+    fn arms_differ(&mut self, a: (&Value, Span), b: (&Value, Span), what: &str) -> Value {
+        let words = |value: &Value| match value {
+            Value::Typed(typed) => typed.describe(),
+            value => dims(value).words(),
+        };
+        let message = format!("the arms of {what} differ in shape");
+        let error = Diagnostic::error(codes::LENGTHS, message, a.1, format!("this is {}", words(a.0)))
+            .label(b.1, format!("this is {}", words(b.0)))
+            .help("give both one length, or choose element by element");
+        self.error(error);
+        Value::Error
     }
 
     /// Two operands in one format: exact numbers take the other's, ints extend. Two exact ones do not come
@@ -287,6 +307,19 @@ impl<'a> Checker<'a> {
             (Value::Typed(x), Value::Choice(c)) => {
                 let y = Typed::scalar(x.format, self.choice(&c, x.format, sb)?);
                 Some((x, y))
+            }
+            (Value::Typed(x), Value::Numbers(n)) => {
+                let y = self.numbers_in(&n, x.format, sb)?;
+                Some((x, y))
+            }
+            (Value::Numbers(n), Value::Typed(y)) => Some((self.numbers_in(&n, y.format, sa)?, y)),
+            (Value::Numbers(_), Value::Exact(_) | Value::Choice(_) | Value::Numbers(_)) => {
+                self.numbers_without_format(what, a.1);
+                None
+            }
+            (Value::Exact(_) | Value::Choice(_), Value::Numbers(_)) => {
+                self.numbers_without_format(what, b.1);
+                None
             }
             (Value::Choice(c), Value::Typed(y)) => {
                 let x = Typed::scalar(y.format, self.choice(&c, y.format, sa)?);
@@ -315,6 +348,7 @@ impl<'a> Checker<'a> {
         match base.0 {
             Value::Error => Value::Error,
             Value::Typed(typed) => self.part(typed, (index.0, span), (&text, at)).map_or(Value::Error, Value::Typed),
+            Value::Numbers(numbers) => self.number_at(&numbers, (index.0, span), &text),
             Value::Exact(_) | Value::Choice(_) => self.no_elements(&text, at),
         }
     }
@@ -357,7 +391,7 @@ impl<'a> Checker<'a> {
         let number: Option<Literal> = match value {
             Value::Error => return None,
             Value::Exact(number) => Some(number.clone()),
-            Value::Choice(_) => None,
+            Value::Choice(_) | Value::Numbers(_) => None,
             Value::Typed(typed) => self.known_integer(typed),
         };
         let Some(number) = number else {

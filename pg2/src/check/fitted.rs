@@ -1,86 +1,24 @@
 //! `pg_fn(x, f, lo, hi)`: a real function by a table.
 //!
 //! The expression of `pg_fn` is no part of the dataflow: it says which real function is to be fitted. So it is not
-//! evaluated like other expressions but read here, with the argument's name standing for the variable.
+//! evaluated like other expressions but read apart ([`super::real`]), with the argument's name standing for the variable.
 
 use super::Checker;
 use super::call::Arg;
-use super::scope::Entry;
+use super::steep::Use;
 use super::value::Value;
 use crate::diag::codes;
-use crate::diag::{Diagnostic, Span, did_you_mean};
-use crate::syntax::ast::{BinaryOp, ExprId, ExprKind, Tree, UnaryOp, Word};
+use crate::diag::{Diagnostic, Span};
+use crate::syntax::ast::{ExprId, ExprKind, Tree};
 use crate::syntax::functions::{self, Function as Row, Kind};
 use hdl::Format;
 use hdl::number::exact::Exact;
-use hdl::number::real::expr::CALLS;
-use hdl::number::real::{Call, Expr, Node};
+use hdl::number::real::work::Patience;
 use hdl::op::Attrs;
 use hdl::op::table::func::{Failure, Function, MOST_WORK, Prepared, prepared, work};
-use num_traits::{One, Zero};
-use std::collections::HashMap;
-
-/// The most parts of an expression; more would take too long to fit.
-const MAX_PARTS: usize = 400;
 
 /// The most work that fitting all functions of a file may take.
 const FILE_WORK: u64 = MOST_WORK / 2 * 3;
-
-/// Functions that are made of several parts: the name, the numbers of arguments, and the part that they become.
-type Composed = (&'static str, &'static [usize], fn(&mut Expr, &[u32]) -> u32);
-
-static COMPOSED: &[Composed] = &[
-    ("pow", &[2, 3], |e, args| match args {
-        [x, n, d] => {
-            let exponent = ratio(e, *n, *d);
-            e.share(Node::Pow(*x, exponent))
-        }
-        _ => e.share(Node::Pow(args[0], args[1])),
-    }),
-    ("rsqrt", &[1], |e, args| {
-        let root = e.share(Node::Call(Call::Sqrt, args[0]));
-        inverse(e, root)
-    }),
-    ("inv", &[1], |e, args| inverse(e, args[0])),
-    ("min", &[2], |e, args| e.share(Node::Min(args[0], args[1]))),
-    ("max", &[2], |e, args| e.share(Node::Max(args[0], args[1]))),
-];
-
-/// The part that a function of these arguments becomes; `None` where there is no such function.
-pub(super) fn call_of(name: &str, e: &mut Expr, args: &[u32]) -> Option<u32> {
-    if let Some((_, call)) = CALLS.iter().find(|c| c.0 == name && c.1 != Call::Neg) {
-        return if let [x] = args { Some(e.share(Node::Call(*call, *x))) } else { None };
-    }
-    let composed = COMPOSED.iter().find(|c| c.0 == name && c.1.contains(&args.len()))?;
-    Some(composed.2(e, args))
-}
-
-/// The names allowed in the expression.
-fn words() -> impl Iterator<Item = &'static str> {
-    let simple = CALLS.iter().filter(|c| c.1 != Call::Neg).map(|c| c.0);
-    simple.chain(COMPOSED.iter().map(|c| c.0)).chain(["pi"])
-}
-
-fn inverse(e: &mut Expr, x: u32) -> u32 {
-    let one = e.share(Node::Number(Exact::one()));
-    e.share(Node::Div(one, x))
-}
-
-/// n / d, as one number where both are numbers.
-fn ratio(e: &mut Expr, n: u32, d: u32) -> u32 {
-    let number = |k: u32| match &e.nodes[k as usize] {
-        Node::Number(x) => Some(x.clone()),
-        Node::Call(Call::Neg, a) => match &e.nodes[*a as usize] {
-            Node::Number(x) => Some(-x),
-            _ => None,
-        },
-        _ => None,
-    };
-    match (number(n), &e.nodes[d as usize]) {
-        (Some(n), Node::Number(d)) if !d.is_zero() => e.share(Node::Number(n / d)),
-        _ => e.share(Node::Div(n, d)),
-    }
-}
 
 impl<'a> Checker<'a> {
     /// The expressions of a tree that are functions to be fitted, and so are not evaluated: all parts of second arguments of
@@ -100,7 +38,7 @@ impl<'a> Checker<'a> {
     }
 
     /// All parts of an expression, arguments before their users.
-    fn parts(&self, root: ExprId) -> Vec<ExprId> {
+    pub(super) fn parts(&self, root: ExprId) -> Vec<ExprId> {
         let (mut open, mut all) = (vec![root], Vec::new());
         while let Some(id) = open.pop() {
             all.push(id);
@@ -134,6 +72,9 @@ impl<'a> Checker<'a> {
                 self.each(operator, &[&typed], Attrs { function: Some(function.clone()), ..Attrs::default() }, span)
             }
             Err(failure) => {
+                if let Some(pieces) = self.steep(&Use { operator, typed: &typed, span }, &function, failure) {
+                    return pieces;
+                }
                 let interval = self.span(args[2].1).to(self.span(args[3].1));
                 self.no_table(failure, typed.format, &function, self.span(args[1].1), interval);
                 Value::Error
@@ -143,7 +84,7 @@ impl<'a> Checker<'a> {
 
     /// Whether the file's functions have not taken too much work yet; this one's is booked. It counts the same whether a
     /// table is made now or was kept, so that a kernel compiles everywhere or nowhere.
-    fn may_fit(&mut self, format: Format, function: &Function, span: Span) -> bool {
+    pub(super) fn may_fit(&mut self, format: Format, function: &Function, span: Span) -> bool {
         let key = (format, function.text.clone());
         if self.fitted.contains(&key) {
             return true;
@@ -166,7 +107,7 @@ impl<'a> Checker<'a> {
         match value {
             Value::Error => None,
             Value::Exact(number) => Some(number.value.clone()),
-            Value::Choice(_) | Value::Typed(_) => {
+            Value::Choice(_) | Value::Numbers(_) | Value::Typed(_) => {
                 let message = "the interval of `pg_fn` is known at compile time";
                 let error = Diagnostic::error(codes::NOT_CONST, message, self.span(id), "known only at run time");
                 self.error(error.help("write a literal or the name of a `const`"));
@@ -224,6 +165,17 @@ impl<'a> Checker<'a> {
                     "narrow the interval, take a narrower format, or write it as a product or sum of simpler functions",
                 )
             }
+            Failure::Slow => {
+                let message = format!("this function takes too long to fit in {format}");
+                let seconds = Patience::given().map_or(0.0, |patience| patience.seconds);
+                let note = format!(
+                    "its search was under way when {seconds} s had been spent on the functions of this file; \
+                     `pairforge build` and `run` wait for its end, and what they find is kept"
+                );
+                Diagnostic::error(codes::FUNCTION_WORK, message, span, "given up here").note(note).help(
+                    "narrow the interval, take a narrower format, or write it as a product or sum of simpler functions",
+                )
+            }
             Failure::Large { at, depth } => {
                 let message = format!("no table of a reasonable size holds this function in {format}");
                 let note = format!(
@@ -243,92 +195,6 @@ impl<'a> Checker<'a> {
         self.error(error);
     }
 
-    /// The real function that an expression writes down; `None` after a reported mistake.
-    fn real_function(&mut self, argument: ExprId, root: ExprId) -> Option<Expr> {
-        let variable = self.function_variable(argument);
-        let parts = self.parts(root);
-        if parts.len() > MAX_PARTS {
-            let message = format!("a function of `pg_fn` has at most {MAX_PARTS} parts, not {}", parts.len());
-            let error = Diagnostic::error(codes::FUNCTION, message, self.span(root), "too long");
-            self.error(error.help("write it as a sum or product of several functions"));
-            return None;
-        }
-        let mut expr = Expr::default();
-        let mut of: HashMap<ExprId, Option<u32>> = HashMap::new();
-        for id in parts {
-            let part = self.real_part(id, variable, &mut expr, &of);
-            of.insert(id, part);
-        }
-        let top = of[&root]?;
-        expr.finish(top);
-        Some(expr)
-    }
-
-    fn real_part(
-        &mut self,
-        id: ExprId,
-        variable: &str,
-        e: &mut Expr,
-        of: &HashMap<ExprId, Option<u32>>,
-    ) -> Option<u32> {
-        let program = self.program;
-        let span = self.span(id);
-        let node = match &program.exprs[id.0 as usize].kind {
-            ExprKind::Number(text) => match self.folder.number(text) {
-                Ok(number) => Node::Number(number.value),
-                Err(why) => {
-                    self.fold_error(why, span);
-                    return None;
-                }
-            },
-            ExprKind::Name(name) => self.real_name(name, variable, span)?,
-            ExprKind::Paren(a) | ExprKind::Unary(UnaryOp::Plus, a) => return of[a],
-            ExprKind::Unary(UnaryOp::Minus, a) => Node::Call(Call::Neg, of[a]?),
-            ExprKind::Binary(op, a, b) => {
-                let (x, y) = (of[a], of[b]);
-                let make = match op {
-                    BinaryOp::Add => Node::Add,
-                    BinaryOp::Sub => Node::Sub,
-                    BinaryOp::Mul => Node::Mul,
-                    BinaryOp::Div => Node::Div,
-                    BinaryOp::BitXor => return self.no_real_power((*a, *b), span),
-                    _ => return self.no_real(&format!("`{}`", op.symbol()), span),
-                };
-                make(x?, y?)
-            }
-            ExprKind::Call(function, args) => return self.real_call(*function, args, span, e, of),
-            ExprKind::Unary(op, _) => return self.no_real(&format!("`{}`", op.symbol()), span),
-            ExprKind::Select(..) => return self.no_real("`?:`", span),
-            ExprKind::Cast(..) => return self.no_real("a cast", span),
-            ExprKind::Index(..) | ExprKind::Element(..) => return self.no_real("an index", span),
-            ExprKind::Bits(..) => return self.no_real("a field of bits", span),
-            ExprKind::Format(_) => return self.no_real("a format", span),
-            ExprKind::Vector(_) => return self.no_real("a vector", span),
-        };
-        Some(e.share(node))
-    }
-
-    /// `x ^ 2` in a function.
-    fn no_real_power(&mut self, (a, b): (ExprId, ExprId), span: Span) -> Option<u32> {
-        let (a, b) = self.beside(a, b);
-        let (x, e) = (self.operand_text(a), self.operand_text(b));
-        let message = "`^` is the exclusive or of integers, and no power";
-        let error = Diagnostic::error(codes::FUNCTION, message, span, "cannot be fitted");
-        let power = format!("pow({x}, {e})");
-        let error = error.help(format!("write `{power}`"));
-        self.error(if power.contains("(...)") { error } else { error.edit(self.span(a).to(self.span(b)), power) });
-        None
-    }
-
-    fn no_real(&mut self, what: &str, span: Span) -> Option<u32> {
-        let message = format!("{what} is no part of a real function");
-        let error = Diagnostic::error(codes::FUNCTION, message, span, "cannot be fitted");
-        let help = "a function of `pg_fn` is made of numbers, constants, its argument, + - * / and calls; \
-                    choose between pieces outside of it";
-        self.error(error.help(help));
-        None
-    }
-
     /// The variable's name in the function of `pg_fn`: the name of the argument, else `x`.
     pub(super) fn function_variable(&self, argument: ExprId) -> &'a str {
         let mut id = argument;
@@ -339,68 +205,6 @@ impl<'a> Checker<'a> {
             ExprKind::Name(name) => name,
             _ => "x",
         }
-    }
-
-    fn real_name(&mut self, name: &'a str, variable: &str, span: Span) -> Option<Node> {
-        if name == variable {
-            return Some(Node::X);
-        }
-        let known = [self.table(), &self.tables[0]].iter().any(|t| t.symbols.contains_key(name));
-        match name {
-            "x" if !known => return Some(Node::X),
-            "pi" if !known => return Some(Node::Pi),
-            _ => {}
-        }
-        match self.symbol(name, span)?.entry {
-            Entry::Value(Value::Exact(number)) => return Some(Node::Number(number.value)),
-            Entry::Broken | Entry::Value(Value::Error) => return None,
-            _ => {}
-        }
-        let message = format!("`{name}` is not known when the function of `pg_fn` is fitted");
-        let error = Diagnostic::error(codes::FUNCTION, message, span, "known only at run time");
-        self.error(
-            error.help(format!("the function's variable is `{variable}`; everything else is a number or a `const`")),
-        );
-        None
-    }
-
-    fn real_call(
-        &mut self,
-        function: Word,
-        args: &[ExprId],
-        span: Span,
-        e: &mut Expr,
-        of: &HashMap<ExprId, Option<u32>>,
-    ) -> Option<u32> {
-        let name = function.text.strip_prefix("pg_").unwrap_or(function.text);
-        let call = CALLS.iter().find(|c| c.0 == name && c.1 != Call::Neg).map(|c| c.1);
-        let composed = COMPOSED.iter().find(|c| c.0 == name);
-        let wanted = match (call, composed) {
-            (Some(_), _) => &[1],
-            (None, Some(composed)) => composed.1,
-            (None, None) => {
-                let message = format!("`{}` is no function that `pg_fn` knows", function.text);
-                let error = Diagnostic::error(codes::FUNCTION, message, function.span, "cannot be fitted");
-                let help = match did_you_mean(name, words()) {
-                    Some(close) => format!("did you mean `{close}`?"),
-                    None => format!("it knows {}", words().collect::<Vec<_>>().join(", ")),
-                };
-                self.error(error.help(help));
-                return None;
-            }
-        };
-        if !wanted.contains(&args.len()) {
-            let message = format!("`{name}` takes {} argument(s), not {}", wanted[0], args.len());
-            let error = Diagnostic::error(codes::ARGUMENTS, message, span, "wrong number of arguments");
-            self.error(error.help(format!("write `{name}({})`", if wanted[0] == 1 { "x" } else { "a, b" })));
-            return None;
-        }
-        let values: Vec<u32> = args.iter().map(|a| of[a]).collect::<Option<_>>()?;
-        Some(match (call, composed) {
-            (Some(call), _) => e.share(Node::Call(call, values[0])),
-            (None, Some(composed)) => composed.2(e, &values),
-            (None, None) => return None,
-        })
     }
 }
 

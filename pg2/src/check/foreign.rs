@@ -145,7 +145,9 @@ impl<'a> Checker<'a> {
         if self.is_broken(function.text) {
             return Value::Error;
         }
-        let name = function.text.strip_prefix("pg_").unwrap_or(function.text);
+        let given_name = function.text.strip_prefix("pg_").unwrap_or(function.text);
+        let small = given_name.to_ascii_lowercase();
+        let name = small.as_str();
         let own = self.functions.contains_key(function.text);
         let args: Vec<ExprId> = given.iter().map(|a| a.1).collect();
         let of_ints = given.iter().all(|a| match &a.0 {
@@ -159,7 +161,26 @@ impl<'a> Checker<'a> {
             ("mod" | "fmod" | "rem" | "mod_int", [x, m]) if of_ints => Some(format!("({x} % {m})")),
             ("modulo", [x, m]) if of_ints => Some(format!("(({x} % {m} + {m}) % {m})")),
             ("div" | "idiv", [x, m]) if of_ints => Some(format!("({x} / {m})")),
-            _ => self.written(name, given, &t).or_else(|| equivalent(name, &t)),
+            ("iand" | "and", [a, b]) if of_ints => Some(format!("({a} & {b})")),
+            ("ior" | "or", [a, b]) if of_ints => Some(format!("({a} | {b})")),
+            // A mask in hexadecimal is no exponent.
+            ("ieor" | "xor", [a, b]) if of_ints => Some(format!(
+                "({a} ^ {})",
+                b.parse::<u64>().map_or(b.clone(), |b| format!("{b:#X}").replace("0X", "0x"))
+            )),
+            ("ishft" | "shiftl" | "lshift", [x, n]) if of_ints && !n.starts_with('-') => Some(format!("({x} << {n})")),
+            ("shifta" | "rshift", [x, n]) if of_ints => Some(format!("({x} >> {n})")),
+            ("btest", [x, n]) if of_ints => Some(format!("({x} >> {n} & 1)")),
+            ("array" | "asarray" | "svector", [v]) => Some(v.clone()),
+            (
+                "svector" | "float2" | "float3" | "float4" | "vec2" | "vec3" | "vec4" | "dvec3" | "make_float2"
+                | "make_float3" | "make_float4" | "make_double2" | "make_double3" | "make_double4",
+                [_, _, ..],
+            ) => Some(format!("({})", t.join(", "))),
+            _ => self
+                .written(given_name, given, &t)
+                .or_else(|| self.written(name, given, &t))
+                .or_else(|| equivalent(name, &t)),
         });
         let error = || {
             let message = format!("there is no function `{}`", function.text);
@@ -182,7 +203,7 @@ impl<'a> Checker<'a> {
             return Value::Error;
         }
         let plain = idioms::plain_name(function.text);
-        if plain != name && !plain.is_empty() && !own {
+        if plain != given_name && !plain.is_empty() && !own {
             let known = functions::meant(&plain);
             if let Some(known) = known {
                 self.error(error().help(format!("write `{}`", known.call())).edit(function.span, known.name));
@@ -315,6 +336,8 @@ fn equivalent(name: &str, args: &[String]) -> Option<String> {
         ("fdim" | "dim", [a, b]) => format!("pg_max({a} - {b}, 0)"),
         ("copysign" | "sign", [a, b]) => format!("({b} < 0 ? -pg_abs({a}) : pg_abs({a}))"),
         ("sign" | "sgn" | "signum", [x]) => format!("({x} > 0 ? 1 : {x} < 0 ? -1 : 0)"),
+        ("frac" | "fract", [x]) => format!("({x} - pg_floor({x}))"),
+        ("heaviside", [x, middle]) => format!("({x} > 0 ? 1 : {x} < 0 ? 0 : {middle})"),
         ("step", [e, x]) => format!("({x} < {e} ? 0 : 1)"),
         ("mix" | "lerp", [a, b, t]) => format!("({a} + ({b} - {a}) * {t})"),
         ("where" | "ifelse", [c, a, b]) | ("merge", [a, b, c]) | ("select", [b, a, c]) => format!("({c} ? {a} : {b})"),
@@ -328,9 +351,7 @@ fn equivalent(name: &str, args: &[String]) -> Option<String> {
         ("negative", [x]) => format!("(-{x})"),
         ("pown" | "powr", [x, e]) => return foreign::power(x, e),
         ("fma" | "mad" | "muladd" | "mad24", [a, b, c]) => format!("({a} * {b} + {c})"),
-        ("log2", [x]) => format!("(pg_log({x}) * 1.44269504088896340736)"),
         ("log10", [x]) => format!("(pg_log({x}) * 0.434294481903251827651)"),
-        ("exp2", [x]) => format!("pg_exp({x} * 0.693147180559945309417)"),
         _ => return None,
     })
 }
@@ -344,13 +365,16 @@ fn advice(name: &str) -> Option<&'static str> {
         }
         "float" | "double" | "real" | "dble" => "a cast is written in front of a value: `(float32.23)x`",
         "int" => "a cast is written in front of a value: `(int32)x`, which rounds to the nearest integer",
-        "cbrt" => "fit it on the interval in which x lies: `pg_fn(x, pow(x, 1.0 / 3), lo, hi)`",
         "sum" => "write a loop: `s = 0;` and `for k in 0..3 { s += v[k]; }`; the sum of products is `a * b`",
-        "asin" | "acos" | "atan2" => {
-            "there is none; many formulas need only `pg_sqrt`, and `pg_fn` fits what is smooth, such as atan(x)"
-        }
         "printf" | "print" | "cout" => {
             "a circuit prints nothing: give the value an output, and `pairforge run` shows it"
+        }
+        "isnan" | "isinf" | "isfinite" => {
+            "every value is a finite number: what would be no number is 0 with the flag `invalid`, which a run returns"
+        }
+        "argmin" | "argmax" | "minloc" | "maxloc" | "indmin" | "sort" | "partialsort" | "topk" => {
+            "a selection keeps what belongs to the least: `(best, who) min= (value, id);` with an output for each, of n elements for \
+             the n least in their order"
         }
         "range" => "the range of a loop is `0..3`",
         _ => return None,

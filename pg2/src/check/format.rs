@@ -8,6 +8,7 @@ use crate::diag::{Diagnostic, Span, did_you_mean};
 use crate::graph::NodeId;
 use crate::syntax::ast::{ExprId, ExprKind, Word};
 use hdl::Format;
+use hdl::number::format::UINT1;
 use hdl::number::lns::float_frac;
 use hdl::op::semantics::held;
 use hdl::op::{Attrs, Operator, float, int, log};
@@ -79,9 +80,13 @@ impl<'a> Checker<'a> {
                 } else {
                     format!("this number does not fit {format}")
                 };
-                Diagnostic::error(codes::RANGE, message, span, format!("takes the format {format} here"))
-                    .note(range(format))
-                    .help("write a number within the range, or give the other operand a wider format")
+                let error = Diagnostic::error(codes::RANGE, message, span, format!("takes the format {format} here"))
+                    .note(range(format));
+                if format == UINT1 {
+                    let help = "a comparison is 0 or 1 in one bit: write `c ? 3 : 0` for a number that depends on one";
+                    return self.error(error.help(help));
+                }
+                error.help("write a number within the range, or give the other operand a wider format")
             }
         };
         self.error(error);
@@ -109,6 +114,9 @@ impl<'a> Checker<'a> {
             }
             Value::Choice(choice) => {
                 return self.choice(&choice, to, span).map_or(Value::Error, |n| Value::Typed(Typed::scalar(to, n)));
+            }
+            Value::Numbers(numbers) => {
+                return self.numbers_in(&numbers, to, span).map_or(Value::Error, Value::Typed);
             }
             Value::Typed(typed) => typed,
         };

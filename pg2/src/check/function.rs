@@ -153,8 +153,7 @@ impl<'a> Checker<'a> {
                 self.table_mut().types.insert(param.text, format);
                 continue;
             }
-            let entry = if let Value::Error = value { Entry::Broken } else { Entry::Value(value) };
-            self.define(*param, entry, Kind::Value, id);
+            self.define(*param, Entry::of(value), Kind::Value, id);
         }
         self.calls.push(Call { name, span, path: Vec::new(), returns: Vec::new() });
         self.block(&function.body.statements);
@@ -162,6 +161,17 @@ impl<'a> Checker<'a> {
         self.calls.pop();
         self.tables.pop();
         if broken { Value::Error } else { value }
+    }
+
+    /// The function that a call of so many arguments means; `None` after a mistake.
+    pub(super) fn real_body(&mut self, index: usize, args: usize, span: Span) -> Option<&'a Function<'a>> {
+        self.bodies[index].called = true;
+        let function = self.bodies[index].function;
+        if args != function.params.len() {
+            self.wrong_arguments(index, args, span);
+            return None;
+        }
+        (!self.bodies[index].broken).then_some(function)
     }
 
     pub(super) fn parameters_of(&self, index: usize) -> usize {

@@ -113,6 +113,16 @@ impl Checker<'_> {
         Some(Reduction { value, carry: Some((carry, 1)), ..term })
     }
 
+    /// The same for one element of many, whose memory has no carries: what the format does not hold raises `wrap`.
+    pub(super) fn taken_away(&mut self, at: (usize, usize), term: Reduction) -> Option<Reduction> {
+        let negative = self.negative(at, term)?;
+        let value = match negative.carry {
+            Some((carry, _)) => self.node(int::TOTAL, &[negative.value, carry], negative.span)?,
+            None => negative.value,
+        };
+        Some(Reduction { value, carry: None, ..negative })
+    }
+
     fn sum_of_carries(&mut self, carries: &[(NodeId, u32)], span: Span) -> Option<(NodeId, u32)> {
         let mut sum = *carries.first()?;
         for (node, count) in &carries[1..] {

@@ -37,7 +37,9 @@ fn named(table: &[(&[&str], &'static str)], name: &str) -> Option<&'static str> 
 
 /// A name without what CUDA, OpenCL and C put in front of a function and behind it: `__expf`, `native_rsqrt`, `__fmul_rn`.
 pub(super) fn plain_name(name: &str) -> String {
-    let mut bare = name.trim_start_matches("pg_");
+    // Fortran has capitals where others have none.
+    let small = name.to_ascii_lowercase();
+    let mut bare = small.trim_start_matches("pg_");
     for front in ["__", "native_", "half_", "fast_"] {
         bare = bare.strip_prefix(front).unwrap_or(bare);
     }

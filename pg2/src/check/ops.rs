@@ -1,6 +1,7 @@
 //! Infix operators: which library operator each becomes, and the rules of vectors (RULES L3, L4, L7, N3, N4).
 
 use super::Checker;
+use super::numbers::{dims, is_exact};
 use super::product::product;
 use super::value::{Dims, Shape, Typed, Value};
 use crate::check::literal::Literal;
@@ -51,6 +52,9 @@ impl<'a> Checker<'a> {
         if op == BinaryOp::BitXor && !matches!(&a.0, Value::Typed(t) if !t.format.is_int()) {
             self.warn_of_xor(a.1, b.1);
         }
+        if is_exact(&a.0) && is_exact(&b.0) && (dims(&a.0), dims(&b.0)) != (Dims::Scalar, Dims::Scalar) {
+            return self.binary_of_numbers(op, &a, &b, span);
+        }
         if let (Value::Exact(x), Value::Exact(y)) = (&a.0, &b.0) {
             return match self.folder.binary(op, x, y) {
                 Ok(number) => Value::Exact(number),
@@ -95,13 +99,10 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports shapes that the operator does not combine.
-    fn shapes_clash(&mut self, op: BinaryOp, a: &(Value, ExprId), b: &(Value, ExprId)) -> bool {
-        let shape = |v: &Value| match v {
-            Value::Typed(typed) => typed.dims(),
-            _ => Dims::Scalar,
-        };
+    pub(super) fn shapes_clash(&mut self, op: BinaryOp, a: &(Value, ExprId), b: &(Value, ExprId)) -> bool {
         let describe = |v: &Value| match v {
             Value::Typed(typed) => typed.describe(),
+            Value::Numbers(numbers) => numbers.dims.words(),
             _ => "an exact number".into(),
         };
         if matches!(a.0, Value::Error) || matches!(b.0, Value::Error) {
@@ -109,7 +110,7 @@ impl<'a> Checker<'a> {
         }
         let elementwise = matches!(op, BinaryOp::Add | BinaryOp::Sub);
         let times = op == BinaryOp::Mul;
-        let (m, n) = (shape(&a.0), shape(&b.0));
+        let (m, n) = (dims(&a.0), dims(&b.0));
         let (code, message, help) = match (m, n) {
             (Dims::Scalar, Dims::Scalar) => return false,
             (_, Dims::Scalar) if times || op == BinaryOp::Div => return false,
@@ -142,8 +143,10 @@ impl<'a> Checker<'a> {
         let left = op == BinaryOp::Shl;
         let typed = match a.0 {
             Value::Error => return Value::Error,
-            Value::Exact(_) | Value::Choice(_) if matches!(b.0, Value::Error) => return Value::Error,
-            Value::Exact(_) | Value::Choice(_) => {
+            Value::Exact(_) | Value::Choice(_) | Value::Numbers(_) if matches!(b.0, Value::Error) => {
+                return Value::Error;
+            }
+            Value::Exact(_) | Value::Choice(_) | Value::Numbers(_) => {
                 return self.no_format("a shift by a run-time amount", self.span(a.1), a.1);
             }
             Value::Typed(typed) => typed,
@@ -169,7 +172,7 @@ impl<'a> Checker<'a> {
         let number = match &b.0 {
             Value::Error => return Value::Error,
             Value::Exact(_) => true,
-            Value::Choice(_) => false,
+            Value::Choice(_) | Value::Numbers(_) => false,
             Value::Typed(amount) => self.known_integer(amount).is_some(),
         };
         if !number {

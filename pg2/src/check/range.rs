@@ -58,7 +58,7 @@ impl<'a> Checker<'a> {
         match self.tree(tree) {
             Value::Error => None,
             Value::Exact(number) => Some(number.value),
-            Value::Choice(_) | Value::Typed(_) => {
+            Value::Choice(_) | Value::Numbers(_) | Value::Typed(_) => {
                 let span = self.span(tree.root);
                 let message = "the range of a pin is known at compile time";
                 let error = Diagnostic::error(codes::NOT_CONST, message, span, "known only at run time");

@@ -27,6 +27,16 @@ pub(super) enum Entry {
     Broken,
 }
 
+impl Entry {
+    pub fn of(value: Value) -> Entry {
+        match value {
+            Value::Error => Entry::Broken,
+            Value::Numbers(numbers) => Entry::Elements(numbers),
+            value => Entry::Value(value),
+        }
+    }
+}
+
 /// The kind of definition of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -242,7 +252,8 @@ impl<'a> Checker<'a> {
         let message = format!("`{name}` is an output, and outputs are never read");
         let error = Diagnostic::error(codes::READS_OUTPUT, message, span, "read here")
             .label(declared, "declared as `fout`")
-            .help("give the value that goes into the output a name, and use that; `name min= value` keeps the least of all");
+            .help("give the value that goes into the output a name, and use that; `name min= value` keeps the least of all, and \
+                   `(name, who) min= (value, id)` what belongs to it");
         self.error(error);
         Value::Error
     }

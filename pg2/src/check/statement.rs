@@ -178,6 +178,10 @@ impl<'a> Checker<'a> {
         let known = match &value {
             Value::Typed(typed) => typed.nodes().iter().all(|n| self.builder.is_constant(*n)),
             Value::Choice(choice) => choice.conditions().all(|n| self.builder.is_constant(n)),
+            Value::Numbers(numbers) => (0..numbers.dims.elements()).all(|k| match numbers.value(k) {
+                Value::Choice(choice) => choice.conditions().all(|n| self.builder.is_constant(n)),
+                _ => true,
+            }),
             Value::Exact(_) | Value::Error => true,
         };
         if !known {
@@ -241,8 +245,7 @@ impl<'a> Checker<'a> {
         if let Value::Typed(typed) = &value {
             self.name_nodes(typed, name.text);
         }
-        let entry = if let Value::Error = value { Entry::Broken } else { Entry::Value(value) };
-        self.define(name, entry, kind, root);
+        self.define(name, Entry::of(value), kind, root);
     }
 
     pub(super) fn name_nodes(&mut self, typed: &Typed, name: &str) {
@@ -400,6 +403,7 @@ impl<'a> Checker<'a> {
             Value::Error => return None,
             Value::Exact(number) => Typed::scalar(format, self.literal(&number, format, span)?),
             Value::Choice(choice) => Typed::scalar(format, self.choice(&choice, format, span)?),
+            Value::Numbers(numbers) => self.numbers_in(&numbers, format, span)?,
             Value::Typed(typed) => self.fit_output(typed, to, (id, declared, word))?,
         };
         let (dims, wanted) = (typed.dims(), to.dims);

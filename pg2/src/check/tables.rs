@@ -84,7 +84,7 @@ impl<'a> Checker<'a> {
             match value {
                 Value::Exact(number) => numbers.push((number, expr)),
                 Value::Error => return None,
-                Value::Typed(_) | Value::Choice(_) => {
+                Value::Typed(_) | Value::Choice(_) | Value::Numbers(_) => {
                     let message = "the entries of a table are compile-time numbers";
                     let error = Diagnostic::error(codes::NOT_CONST, message, self.span(expr), "no exact number");
                     self.error(
@@ -129,7 +129,7 @@ impl<'a> Checker<'a> {
         match index {
             Value::Typed(typed) => typed.nodes().iter().any(|n| !self.builder.is_constant(*n)),
             Value::Choice(_) => true,
-            Value::Exact(_) | Value::Error => false,
+            Value::Exact(_) | Value::Numbers(_) | Value::Error => false,
         }
     }
 
@@ -232,7 +232,7 @@ impl<'a> Checker<'a> {
                         format!("this is {what}"),
                     );
                     self.error(if typed.is_scalar() {
-                        error.help("cast it, which rounds to nearest: `(int32)x`")
+                        error.help("write `(int32)pg_floor(x)` for the number below it, or `(int32)x`, which rounds to the nearest")
                     } else {
                         error.help("give one number for each pair of brackets")
                     });

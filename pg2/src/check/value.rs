@@ -1,6 +1,7 @@
 //! The value of an expression while it is checked.
 
 use super::choice::Choice;
+use super::elements::Elements;
 use crate::check::literal::Literal;
 use crate::graph::NodeId;
 use hdl::Format;
@@ -13,6 +14,8 @@ pub enum Value {
     Exact(Literal),
     /// A conditional of exact numbers without a format.
     Choice(Choice),
+    /// A vector or matrix of exact numbers and such conditionals, all without a format.
+    Numbers(Elements),
     Typed(Typed),
     /// Something whose mistake has been reported.
     Error,

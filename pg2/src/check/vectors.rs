@@ -2,6 +2,7 @@
 
 use super::Checker;
 use super::call::Arg;
+use super::numbers::{dims, is_exact};
 use super::ops::library;
 use super::value::{Dims, Typed, Value};
 use crate::diag::codes;
@@ -17,10 +18,6 @@ impl<'a> Checker<'a> {
         if list.iter().any(|(value, _)| matches!(value, Value::Error)) {
             return Value::Error;
         }
-        let dims = |value: &Value| match value {
-            Value::Typed(typed) => typed.dims(),
-            _ => Dims::Scalar,
-        };
         let first = dims(&list[0].0);
         let shape = match first {
             Dims::Scalar => Some(Dims::Vector(list.len())),
@@ -42,6 +39,9 @@ impl<'a> Checker<'a> {
             self.error(error.help("split it into several"));
             return Value::Error;
         }
+        if list.iter().all(|(value, _)| is_exact(value)) {
+            return self.numbers_of(shape, list);
+        }
         let what = "the vector";
         let Some(format) = self.common_format(what, &list, (span, span)) else { return Value::Error };
         let mut nodes = Vec::with_capacity(shape.elements());
@@ -50,6 +50,7 @@ impl<'a> Checker<'a> {
             let part = match value {
                 Value::Exact(number) => self.literal(&number, format, at).map(|n| Typed::scalar(format, n)),
                 Value::Choice(choice) => self.choice(&choice, format, at).map(|n| Typed::scalar(format, n)),
+                Value::Numbers(row) => self.numbers_in(&row, format, at),
                 Value::Typed(typed) => self.extend(typed, format, at),
                 Value::Error => None,
             };
@@ -78,7 +79,7 @@ impl<'a> Checker<'a> {
         for (value, id) in &args {
             let found = match value {
                 Value::Error => return None,
-                Value::Typed(typed) => match typed.dims() {
+                Value::Typed(_) | Value::Numbers(_) => match dims(value) {
                     Dims::Vector(n) if length.is_none_or(|l| l == n) => continue,
                     dims => dims.words(),
                 },
@@ -97,9 +98,11 @@ impl<'a> Checker<'a> {
         }
         let mut args = args.into_iter();
         let (first, id) = args.next()?;
-        let Value::Typed(first) = first else { return None };
-        let Some(second) = args.next() else { return Some(vec![first]) };
-        let (x, y) = self.pair(&format!("`{name}`"), (Value::Typed(first), id), (second.0, second.1))?;
+        let Some(second) = args.next() else {
+            let Value::Typed(first) = first else { return None };
+            return Some(vec![first]);
+        };
+        let (x, y) = self.pair(&format!("`{name}`"), (first, id), (second.0, second.1))?;
         if x.dims() != y.dims() {
             let message = format!("`{name}` of {} and {}", x.dims().words(), y.dims().words());
             let error = Diagnostic::error(codes::LENGTHS, message, self.span(id), format!("this is {}", x.describe()))
@@ -112,6 +115,11 @@ impl<'a> Checker<'a> {
 
     /// `pg_dot(a, b)` and `pg_norm2(v)`: inner products.
     pub(super) fn inner(&mut self, function: &Function, args: Vec<Arg>, span: Span) -> Value {
+        if let [a] | [a, _] = &args[..]
+            && args.iter().all(|a| matches!(a.0, Value::Numbers(_)))
+        {
+            return self.binary_of_numbers(BinaryOp::Mul, a, args.get(1).unwrap_or(a), span);
+        }
         match self.vectors(function, args, None).as_deref() {
             Some([x, y]) => self.product(x, y, span),
             Some([x]) => self.product(x, x, span),
@@ -121,6 +129,11 @@ impl<'a> Checker<'a> {
 
     /// `pg_cross(a, b)`: each element is a difference of two products, each step rounded.
     pub(super) fn cross(&mut self, function: &Function, args: Vec<Arg>, span: Span) -> Value {
+        if let [a, b] = &args[..]
+            && args.iter().all(|a| matches!(&a.0, Value::Numbers(n) if n.dims == Dims::Vector(3)))
+        {
+            return self.cross_of_numbers(a, b, span);
+        }
         let Some(vectors) = self.vectors(function, args, Some(3)) else { return Value::Error };
         let [x, y] = &vectors[..] else { return Value::Error };
         let format = x.format;

@@ -4,7 +4,7 @@
 
 use super::model::{Model, Use};
 use super::state::{State, times, up};
-use hdl::number::real::{Interval, Smooth, exp2};
+use hdl::number::real::{Expr, Interval, Smooth, exp2};
 use hdl::op::accuracy::Meaning;
 
 /// Slopes of a value, and its distance.
@@ -101,6 +101,11 @@ fn partial(model: &Model, states: &[State], u: &Use) -> Vec<Interval> {
         Meaning::Exp => vec![Interval::new(x(0).lo.exp(), x(0).hi.exp()).outward().outward()],
         Meaning::Log => vec![one / x(0)],
         Meaning::Sin | Meaning::Cos => vec![Interval::new(-1.0, 1.0)],
+        Meaning::Real(call) => vec![Expr::of(call).coefficients(x(0), 1)[1]],
+        Meaning::Angle => {
+            let square = x(0).square() + x(1).square();
+            vec![x(1) / square, -(x(0) / square)]
+        }
         Meaning::Function => {
             let ends = super::meaning::ends(&u.inst);
             let inside = Interval::new(x(0).lo.clamp(ends.lo, ends.hi), x(0).hi.clamp(ends.lo, ends.hi));
@@ -111,7 +116,18 @@ fn partial(model: &Model, states: &[State], u: &Use) -> Vec<Interval> {
         // A saturating cast may bring nothing farther apart.
         Meaning::Same if model.values[u.args[0]].format.is_integral() || !u.inst.result.is_integral() => vec![one],
         Meaning::Same => vec![part.hull(one)],
-        Meaning::Bits | Meaning::Less | Meaning::LessOrEqual | Meaning::Equal | Meaning::Unequal => {
+        // Their distance is their own.
+        Meaning::Whole(_)
+        | Meaning::Zeros
+        | Meaning::Field(..)
+        | Meaning::Pattern
+        | Meaning::OfPattern
+        | Meaning::Entry
+        | Meaning::Bits
+        | Meaning::Less
+        | Meaning::LessOrEqual
+        | Meaning::Equal
+        | Meaning::Unequal => {
             vec![Interval::ZERO; u.args.len()]
         }
     }

@@ -1,11 +1,12 @@
 //! States of all values over a box of inputs, from arguments to results.
 
 use super::meaning::{Exact, apply, ends};
-use super::model::{Model, Source, Use, is_own_meaning};
+use super::model::{self, Model, Source, Use, is_own_meaning};
 use super::state::{Cause, State, compound, times, up};
-use hdl::number::real::Interval;
+use super::steps::{can_leave, entry};
+use hdl::number::real::{Call, Interval};
 use hdl::op::accuracy::{Meaning, last_place, range};
-use hdl::op::int;
+use hdl::op::{Inst, int};
 use hdl::{Flags, Format};
 
 /// A box of inputs, and what is assumed of comparisons.
@@ -84,6 +85,10 @@ fn used(model: &Model, states: &[State], k: usize, u: &Use, case: &Case) -> Stat
         Meaning::Choice => {
             let chosen = choice(model, states, u, &args);
             State { cause: chosen.cause.or(cause), ..chosen }
+        }
+        Meaning::Entry => {
+            let exact = entry(&u.inst, &args, model.values[k].range);
+            result(model, k, u, exact, &args)
         }
         meaning => {
             let same = u.args.len() > 1 && u.args.iter().all(|a| model.values[*a].twin == model.values[u.args[0]].twin);
@@ -169,7 +174,10 @@ fn domain(u: &Use, args: &[State]) -> Flags {
     let invalid = match u.accuracy.meaning {
         Meaning::Quotient => args[1].computed().contains(0.0),
         Meaning::Power(_, 2) => computed.lo < 0.0,
-        Meaning::Log => computed.lo <= 0.0,
+        Meaning::Log | Meaning::Real(Call::Log2) => computed.lo <= 0.0,
+        Meaning::Real(Call::Asin | Call::Acos) => computed.most() > 1.0,
+        Meaning::Entry => can_leave(&u.inst, args),
+        Meaning::OfPattern => true,
         Meaning::Sin | Meaning::Cos => computed.most() >= (1u64 << 20) as f64,
         Meaning::Function => {
             let ends = ends(&u.inst);
@@ -319,7 +327,11 @@ fn bits(model: &Model, k: usize, u: &Use, args: &[State]) -> State {
     if value.format.width() == 1 {
         return State { absolute: 1.0, own: 1.0, flags: known.flags, ..State::exact(Interval::new(0.0, 1.0), 1.0) };
     }
-    let absolute = if value.format.is_integral() { span.hi - span.lo } else { f64::INFINITY };
+    // By the formats of the arguments alone: real values need not keep to what is known of the computed ones.
+    let any = Inst { nonneg: 0, bounds: Vec::new(), same: false, ..u.inst.clone() };
+    let all = model::numbers(value.format, u.op.bounds(&any), !value.format.is_signed()).0;
+    let absolute = if value.format.is_integral() { all.hi - all.lo } else { f64::INFINITY };
+    let known = State { flags: known.flags, ..State::exact(all.meet(span), value.least) };
     State { absolute, own: absolute, cause: Some((k, Cause::Bits)), ..known }
 }
 

@@ -1,7 +1,8 @@
 //! Real values and distances through the meanings of operators: what the exact result of inexact arguments is.
 
 use super::state::{Cause, State, compound, down, times, up};
-use hdl::number::real::{Interval, Smooth, exp2};
+use super::steps::step;
+use hdl::number::real::{Call, Expr, Interval, Smooth, exp2};
 use hdl::op::Inst;
 use hdl::op::accuracy::{Meaning, last_place};
 
@@ -14,17 +15,17 @@ pub struct Exact {
     pub cause: Option<Cause>,
 }
 
-fn exact(real: Interval, least: f64, relative: f64, absolute: f64) -> Exact {
+pub fn exact(real: Interval, least: f64, relative: f64, absolute: f64) -> Exact {
     let least = if real == Interval::ZERO { f64::INFINITY } else { least };
     Exact { state: State { relative, absolute, ..State::exact(real, least) }, cause: None }
 }
 
-fn lost(real: Interval, least: f64, cause: Cause) -> Exact {
+pub fn lost(real: Interval, least: f64, cause: Cause) -> Exact {
     Exact { cause: Some(cause), ..exact(real, least, 0.0, f64::INFINITY) }
 }
 
 /// The exact result of the meaning of an operator on arguments with their distances; `same` where both are one value.
-/// Comparisons, choices and bits are made elsewhere.
+/// Comparisons, choices, entries of tables and bits are made elsewhere.
 pub fn apply(meaning: Meaning, inst: &Inst, args: &[State], same: bool) -> Exact {
     let a = &args[0];
     match meaning {
@@ -57,6 +58,8 @@ pub fn apply(meaning: Meaning, inst: &Inst, args: &[State], same: bool) -> Exact
             exact(real, real.lo, up(a.error().exp_m1()), 0.0)
         }
         Meaning::Log => log(a),
+        Meaning::Real(call) => real_function(call, a),
+        Meaning::Angle => angle(a, &args[1]),
         Meaning::Sin | Meaning::Cos => {
             // Within a quarter of a turn around 0 the sine grows, and within half of one the cosine falls; elsewhere its range is that of all turns.
             let real = match meaning {
@@ -70,6 +73,9 @@ pub fn apply(meaning: Meaning, inst: &Inst, args: &[State], same: bool) -> Exact
             exact(real, 0.0, 0.0, a.error())
         }
         Meaning::Function => function(a, inst),
+        Meaning::Whole(_) | Meaning::Zeros | Meaning::Field(..) | Meaning::Pattern | Meaning::OfPattern => {
+            step(meaning, inst, a)
+        }
         _ => exact(a.real, a.least, a.relative, a.absolute),
     }
 }
@@ -209,6 +215,86 @@ fn log(a: &State) -> Exact {
     }
     let part = if a.keeps_sign() { a.relative } else { a.as_relative() };
     if part < 1.0 { exact(real, real.least(), 0.0, up(-(-part).ln_1p())) } else { lost(real, 0.0, Cause::Zero) }
+}
+
+/// A function of one argument by its enclosures.
+fn real_function(call: Call, a: &State) -> Exact {
+    if call == Call::Log2 {
+        let mut natural = log(a);
+        let scale = std::f64::consts::LOG2_E * (1.0 + 4.0 * SLACK);
+        let wide =
+            |x: f64| (x * std::f64::consts::LOG2_E - SLACK * x.abs(), x * std::f64::consts::LOG2_E + SLACK * x.abs());
+        let state = &mut natural.state;
+        state.real = Interval::new(wide(state.real.lo).0, wide(state.real.hi).1);
+        state.limit = state.real;
+        state.least = down(state.least * std::f64::consts::LOG2_E);
+        state.absolute = times(scale, state.absolute);
+        return natural;
+    }
+    let function = Expr::of(call);
+    // What lies outside has no result.
+    let inside = |x: Interval| match call {
+        Call::Asin | Call::Acos => Interval::new(x.lo.clamp(-1.0, 1.0), x.hi.clamp(-1.0, 1.0)),
+        _ => x,
+    };
+    let own = function.range(inside(a.real));
+    let real = if inside(a.real) == a.real { own } else { own.hull(Interval::ZERO) };
+    // Those that are 0 at 0 and concave beyond grow by no larger a part than their arguments.
+    let is_concave = matches!(call, Call::Tanh | Call::Erf | Call::Cbrt | Call::Atan);
+    let near = |x: f64| function.range(Interval::point(x)).least();
+    let least = if is_concave && a.least.is_finite() { near(a.least) } else { real.least() };
+    if a.is_exact() {
+        return exact(real, least, 0.0, 0.0);
+    }
+    if call == Call::Exp2 {
+        return exact(real, real.lo, up((a.error() * std::f64::consts::LN_2 * (1.0 + SLACK)).exp_m1()), 0.0);
+    }
+    let slope = function.coefficients(inside(a.computed().hull(a.real)), 1)[1].most();
+    let all = up(real.hi - real.lo);
+    if call == Call::Cbrt {
+        // The roots of two numbers are at most twice the root of half their distance apart.
+        let apart = up(2.0 * (a.absolute / 2.0).cbrt() * (1.0 + SLACK));
+        return exact(
+            real,
+            least,
+            a.relative,
+            if a.absolute > 0.0 { apart.min(times(slope, a.absolute)) } else { 0.0 },
+        );
+    }
+    if is_concave {
+        return exact(real, least, a.relative, times(slope, a.absolute).min(2.0));
+    }
+    let far = times(slope, up(a.error()));
+    // A result never leaves its range, but where an argument outside makes it 0.
+    exact(
+        real,
+        least,
+        0.0,
+        if inside(a.computed()) == a.computed() { far.min(all.max(far.min(4.0))) } else { far.min(4.0) },
+    )
+}
+
+/// The angle of a point: a turn of both coordinates by a part of them turns it by as much.
+fn angle(y: &State, x: &State) -> Exact {
+    let pi = std::f64::consts::PI * (1.0 + SLACK);
+    let real = match (x.real.lo > 0.0, y.real.lo >= 0.0, y.real.hi <= 0.0) {
+        (true, true, _) => Interval::new(0.0, pi / 2.0),
+        (true, _, true) => Interval::new(-pi / 2.0, 0.0),
+        (true, ..) => Interval::new(-pi / 2.0, pi / 2.0),
+        (_, true, _) => Interval::new(0.0, pi),
+        _ => Interval::new(-pi, pi),
+    };
+    if x.is_exact() && y.is_exact() {
+        return exact(real, 0.0, 0.0, 0.0);
+    }
+    // Between quadrants an angle jumps unless x is positive, or y keeps its sign.
+    let keeps = x.real.lo > 0.0 && x.computed().lo > 0.0 || y.real.lo > 0.0 && y.computed().lo > 0.0;
+    let distance = up((x.real.least().powi(2) + y.real.least().powi(2)).sqrt() * (1.0 - 4.0 * SLACK));
+    let moved = up(x.error() + y.error());
+    if !keeps || distance <= moved {
+        return exact(real, 0.0, 0.0, 2.0 * pi);
+    }
+    exact(real, 0.0, 0.0, up(moved / down(distance - moved)).min(2.0 * pi))
 }
 
 fn function(a: &State, inst: &Inst) -> Exact {

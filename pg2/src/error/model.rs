@@ -64,7 +64,7 @@ fn stated(format: Format, range: [u64; 2]) -> Bounds {
 }
 
 /// Bounds as numbers: all values, and the least magnitude other than 0.
-fn numbers(format: Format, bounds: Bounds, nonneg: bool) -> (Interval, f64) {
+pub fn numbers(format: Format, bounds: Bounds, nonneg: bool) -> (Interval, f64) {
     if let Some(frac) = format.frac() {
         let place = exp2(-(frac as i32));
         let end = |x: i128| x as f64 * place;
@@ -92,9 +92,27 @@ fn numbers(format: Format, bounds: Bounds, nonneg: bool) -> (Interval, f64) {
     (Interval::new(low, most), least)
 }
 
+/// All numbers of a pin's range, and the least magnitude other than 0.
+fn pin_numbers(format: Format, range: [u64; 2]) -> (Interval, f64) {
+    let (all, least) = numbers(format, stated(format, range), false);
+    if format.is_integral() {
+        return (all, least);
+    }
+    let slack = if format.is_log() { 1e-14 } else { 0.0 };
+    let [low, high] = range.map(|bits| format.to_f64(bits));
+    (Interval::new(low - slack * low.abs(), high + slack * high.abs()), least)
+}
+
 /// Whether a use that states no other meaning is one of integers, whose bits are what it means.
 pub fn is_own_meaning(op: &dyn Operator, inst: &Inst) -> bool {
     inst.args.iter().chain([&inst.result]).all(|f| f.is_integral()) && op.table(inst).is_none()
+}
+
+/// Every value of a table that is loaded at run time, where its pin states a range: also 0, where an index can be outside.
+fn loaded(graph: &Graph, inst: &Inst, flags: Flags) -> Option<(Interval, f64)> {
+    let pin = graph.pins.get(inst.attrs.lookup.as_ref()?.loaded.as_ref()?.pin as usize)?;
+    let (all, least) = pin_numbers(pin.format, pin.range?);
+    Some((if flags.is_empty() { all } else { all.hull(Interval::ZERO) }, least))
 }
 
 impl Model {
@@ -140,15 +158,8 @@ impl Model {
         };
         match &node.kind {
             NodeKind::Pin { pin, .. } => {
-                let range = graph.pins[*pin].range;
-                let bounds = range.map_or(Bounds::of(format), |range| stated(format, range));
-                let (mut all, least) = numbers(format, bounds, false);
-                if let Some([low, high]) = range.filter(|_| is_float) {
-                    let slack = if format.is_log() { 1e-14 } else { 0.0 };
-                    let [low, high] = [low, high].map(|bits| format.to_f64(bits));
-                    all = Interval::new(low - slack * low.abs(), high + slack * high.abs());
-                }
-                plain(Source::Pin, (all, least), true)
+                let any = || numbers(format, Bounds::of(format), false);
+                plain(Source::Pin, graph.pins[*pin].range.map_or_else(any, |range| pin_numbers(format, range)), true)
             }
             NodeKind::Const { bits } => {
                 let value = format.to_f64(*bits);
@@ -170,7 +181,8 @@ impl Model {
                     args.iter().all(|a| self.values[*a].is_exact) && (accuracy.ulps == 0.0 || means) && is_known;
                 let flags = op.flags(inst);
                 let is_mixed = is_float || args.iter().any(|a| self.values[*a].is_mixed);
-                let numbers = numbers(format, op.bounds(inst), op.nonneg(inst) || !format.is_signed());
+                let own = numbers(format, op.bounds(inst), op.nonneg(inst) || !format.is_signed());
+                let numbers = loaded(graph, inst, flags).unwrap_or(own);
                 let source = Source::Use(Use { op: *op, inst: inst.clone(), accuracy, args, flags });
                 let is_safe = flags == Flags::NONE || flags == Flags::INVALID;
                 Value { is_mixed, ..plain(source, numbers, exact && (is_safe || !is_float)) }

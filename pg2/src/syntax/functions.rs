@@ -3,9 +3,12 @@
 //! From a row follow the check of a call, the remedy for the names that other languages use, and what editors and
 //! `pairforge list functions` show. A test writes the table in `docs/pg2.md` and the words of the fuzzer from the rows.
 
+mod formats;
+
+use formats::*;
 use hdl::Format;
 use hdl::number::exact::Exact;
-use hdl::op::table::{self, MAX_MANT, MAX_WIDTH};
+use hdl::op::table;
 use hdl::op::{Operator, compare, float, int, log};
 use num_traits::Signed;
 
@@ -144,7 +147,15 @@ pub static FUNCTIONS: &[Function] = &[
         params: &[value("x")],
         aliases: &["exp", "expf", "dexp"],
         text: "e^x",
-        takes: &tabulated(table::EXP),
+        takes: &tabulated_wide(table::EXP),
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_exp2",
+        params: ONE,
+        aliases: &["exp2", "exp2f"],
+        text: "2^x; exact for whole x",
+        takes: &tabulated_wide(table::EXP2),
         rule: Rule::Operator(None),
     },
     Function {
@@ -153,6 +164,14 @@ pub static FUNCTIONS: &[Function] = &[
         aliases: &["log", "logf", "alog", "ln"],
         text: "the natural logarithm; 0 with `invalid` for x of 0 and below",
         takes: &tabulated(table::LOG),
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_log2",
+        params: ONE,
+        aliases: &["log2", "log2f"],
+        text: "the logarithm to base 2, exact of powers of two; 0 with `invalid` for x of 0 and below",
+        takes: &tabulated(table::LOG2),
         rule: Rule::Operator(None),
     },
     Function {
@@ -169,6 +188,70 @@ pub static FUNCTIONS: &[Function] = &[
         aliases: &["cos", "cosf"],
         text: "the cosine of x radians; of a float of 2^20 or more 0 with `invalid`",
         takes: &tabulated(table::COS),
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_asin",
+        params: ONE,
+        aliases: &["asin", "asinf", "arcsin"],
+        text: "the angle in radians whose sine is x; 0 with `invalid` beyond -1 and 1",
+        takes: &[tabulated_float(table::ASIN)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_acos",
+        params: ONE,
+        aliases: &["acos", "acosf", "arccos"],
+        text: "the angle in radians whose cosine is x; 0 with `invalid` beyond -1 and 1",
+        takes: &[tabulated_float(table::ACOS)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_atan",
+        params: ONE,
+        aliases: &["atan", "atanf", "arctan"],
+        text: "the angle in radians, from -pi/2 to pi/2, whose tangent is x",
+        takes: &[tabulated_float(table::ATAN)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_atan2",
+        params: &[value("y"), value("x")],
+        aliases: &["atan2", "atan2f", "arctan2"],
+        text: "the angle in radians, from -pi to pi, of the point (x, y); 0 for (0, 0)",
+        takes: &[tabulated_float(table::ATAN2)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_tanh",
+        params: ONE,
+        aliases: &["tanh", "tanhf"],
+        text: "the hyperbolic tangent",
+        takes: &[tabulated_float(table::TANH)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_erf",
+        params: ONE,
+        aliases: &["erf", "erff"],
+        text: "the error function, 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x",
+        takes: &[tabulated_float(table::ERF)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_erfc",
+        params: ONE,
+        aliases: &["erfc", "erfcf"],
+        text: "1 - erf(x), with all its places also where x is large",
+        takes: &[tabulated_float(table::ERFC)],
+        rule: Rule::Operator(None),
+    },
+    Function {
+        name: "pg_cbrt",
+        params: ONE,
+        aliases: &["cbrt", "cbrtf"],
+        text: "the cubic root, of negative x too; exact where a format has it",
+        takes: &[tabulated_float(table::CBRT)],
         rule: Rule::Operator(None),
     },
     Function {
@@ -268,7 +351,18 @@ pub static FUNCTIONS: &[Function] = &[
     Function {
         name: "pg_popcount",
         params: &[value("x")],
-        aliases: &["popcount", "popcnt", "popc", "__popc", "__popcll", "countones", "bitcount"],
+        aliases: &[
+            "popcount",
+            "popcnt",
+            "popc",
+            "__popc",
+            "__popcll",
+            "countones",
+            "count_ones",
+            "bitcount",
+            "bit_count",
+            "__builtin_popcount",
+        ],
         text: "how many of the bits of x are 1",
         takes: &[any(Class::Int, int::POPCOUNT)],
         rule: Rule::Operator(None),
@@ -276,7 +370,7 @@ pub static FUNCTIONS: &[Function] = &[
     Function {
         name: "pg_clz",
         params: &[value("x")],
-        aliases: &["clz", "__clz", "__clzll", "countl_zero", "leadz", "lzcnt"],
+        aliases: &["clz", "__clz", "__clzll", "countl_zero", "leadz", "leading_zeros", "lzcnt", "__builtin_clz"],
         text: "how many bits of x are 0 above the highest 1; W for x = 0",
         takes: &[any(Class::Int, int::CLZ)],
         rule: Rule::Operator(None),
@@ -298,60 +392,6 @@ pub static FUNCTIONS: &[Function] = &[
         rule: Rule::FromBits,
     },
 ];
-
-/// The parameter of a function of one.
-const ONE: &[Param] = &[value("x")];
-
-/// The functions to whole numbers.
-const fn whole(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    text: &'static str,
-    takes: &'static [Takes],
-    of: fn(&Exact) -> Exact,
-) -> Function {
-    Function { name, params: ONE, aliases, text, takes, rule: Rule::Operator(Some(Exactly::Of(of))) }
-}
-
-/// Every format, by steps of its own arithmetic.
-static STEPS: &[Takes] = &[moves(Class::Int), moves(Class::Fixed), moves(Class::Float), moves(Class::Log)];
-
-/// The formats of powers.
-static POWERS: &[Takes] =
-    &[any(Class::Log, log::LPOW), Takes { class: Class::Float, most: MAX_MANT, operator: Some(table::POW) }];
-
-const fn value(name: &'static str) -> Param {
-    Param { name, kind: Kind::Value }
-}
-
-const fn vector(name: &'static str) -> Param {
-    Param { name, kind: Kind::Vectors }
-}
-
-const fn integer(name: &'static str) -> Param {
-    Param { name, kind: Kind::Integer }
-}
-
-/// Every format of a class.
-const fn any(class: Class, operator: &'static dyn Operator) -> Takes {
-    Takes { class, most: u32::MAX, operator: Some(operator) }
-}
-
-/// Every format of a class, whose values only change places.
-const fn moves(class: Class) -> Takes {
-    Takes { class, most: u32::MAX, operator: None }
-}
-
-/// Every format, by one operator.
-const fn every(operator: &'static dyn Operator) -> [Takes; 4] {
-    [any(Class::Int, operator), any(Class::Fixed, operator), any(Class::Float, operator), any(Class::Log, operator)]
-}
-
-/// The formats of functions of one argument that stand in tables.
-const fn tabulated(operator: &'static dyn Operator) -> [Takes; 2] {
-    let operator = Some(operator);
-    [Takes { class: Class::Float, most: MAX_MANT, operator }, Takes { class: Class::Fixed, most: MAX_WIDTH, operator }]
-}
 
 /// The function of that name.
 pub fn function(name: &str) -> Option<&'static Function> {

@@ -5,6 +5,7 @@ mod block;
 mod expr;
 mod foreign;
 mod idioms;
+mod notation;
 mod pin;
 mod recover;
 mod selection;
@@ -253,7 +254,7 @@ impl<'a> Parser<'a> {
             let error = Diagnostic::error(codes::SYNTAX, "a statement ends with `;`", self.peek(0).span, "not a comma");
             return self.fail(error.help("write `;`, and a whole statement or declaration behind it"));
         }
-        if !self.at_new_line() {
+        if !self.at_new_line() && (!self.is("}") || self.blocks.is_empty()) {
             return self.expected("`;` or an operator");
         }
         let end = self.previous().span.end;
@@ -358,6 +359,9 @@ impl<'a> Parser<'a> {
         if self.is("=") {
             return self.value_with_format(format, name);
         }
+        if self.is("(") {
+            self.lengths_of_fortran(name)?;
+        }
         let lengths = self.indices()?;
         if self.is(",") {
             let error =
@@ -372,6 +376,7 @@ impl<'a> Parser<'a> {
         }
         match self.word_at(0) {
             Some(class) => {
+                self.range_before_class(class)?;
                 self.next();
                 let default = if class.text == "param" && self.eat("=") { Some(self.tree()?) } else { None };
                 let range = self.range_of_pin()?;
@@ -430,6 +435,7 @@ impl<'a> Parser<'a> {
         let mut trees = Vec::new();
         while self.eat("[") {
             trees.push(self.tree()?);
+            self.two_indices()?;
             self.expect("]")?;
         }
         Ok(trees)

@@ -114,12 +114,15 @@ fn random_kernel(seed: u64) -> String {
     let format = ["float13.6", "float18.9", "fixed20.10", "log17.8", "float32.23"][random.draw() as usize % 5];
     let mut text =
         format!("{format} a ipin in -2..3; {format} b jpin in 0.25..4; {format} c param; {format} o fout;\n");
+    if !format.starts_with("log") {
+        text += &format!("table {format} t[5] = {{ 0.5, 0.7, -0.3, 2, 2.1 }};\n");
+    }
     let mut names = vec!["a".to_string(), "b".into(), "b".into(), "c".into()];
     for k in 0..3 + random.draw() % 6 {
         let mut pick = || names[random.draw() as usize % names.len()].clone();
         let (x, y, z) = (pick(), pick(), pick());
         let (table, is_float) = (!format.starts_with("log"), format.starts_with("float"));
-        let value = match random.draw() % 14 {
+        let value = match random.draw() % if table { 18 } else { 14 } {
             0 | 1 => format!("{x} + {y}"),
             2 | 3 => format!("{x} - {y}"),
             4 | 5 => format!("{x} * {y}"),
@@ -130,12 +133,52 @@ fn random_kernel(seed: u64) -> String {
             10 if is_float => format!("pg_pow({x}, -3, 2)"),
             11 if table => format!("pg_exp(pg_min({x}, 2))"),
             12 if table => format!("pg_sin({x})"),
+            13 if table => format!("pg_{}({x} * 1.7)", ["floor", "ceil", "trunc", "round"][k as usize % 4]),
+            14 if table => format!("t[(uint3)pg_abs({x})] + {y}"),
+            15 if table => format!("({format})pg_clz((int9)({x} * 20)) - {y}"),
+            16 if table => format!("({format})(pg_bits({x})[4:1]) * {y}"),
             _ => format!("{x} * 0.3 - {y}"),
         };
         text += &format!("v{k} = {value};\n");
         names.push(format!("v{k}"));
     }
     text + &format!("o max= {};\n", names[names.len() - 1])
+}
+
+/// Functions with steps, each with the most that its bound may be.
+#[test]
+fn steps_have_bounds_that_hold() {
+    let pins = "float25.16 x ipin in 1..10; float25.16 y jpin in 1..4; float25.16 o fout; int64 n fout;";
+    let squares = "table float25.16 t[8] = { 0, 1, 4, 9, 16, 25, 36, 49 };";
+    for (text, most) in [
+        ("o max= pg_floor(x * 1.7); n += 0;", 1.0),
+        ("o max= pg_ceil(x * y) - pg_trunc(x / 3); n += 0;", 2.001),
+        // It is 0, whatever is rounded before.
+        ("o max= pg_round(x * 0.01); n += 0;", 0.0),
+        ("o max= (float25.16)pg_floor((fixed24.12)(x * y)); n += 0;", 1.001),
+        ("o max= t[(uint3)pg_floor(y * 1.7)]; n += 0;", 24.0),
+        ("o max= x; n += (int64)pg_clz((uint16)(x * 100));", 4.0),
+        ("o max= x; n += (int64)pg_popcount((uint16)(x * 100));", 16.0),
+        ("o max= x; n += (int64)(((uint16)(x * 100))[15:4]);", 1.0),
+        ("o max= x; n += (int64)pg_bits(pg_sqrt(y));", 3.0),
+        ("o max= x; n += (int64)pg_bits((fixed24.12)(x * y));", 3.0),
+        ("o max= pg_from_bits(pg_bits(pg_sqrt(y)) + 8, float25.16); n += 0;", 2e-4),
+        ("o max= x; k = (int64)(x * 100); n += k; n += 2 * k; n += -k;", 8.0),
+    ] {
+        let graph = compiled("steps", &format!("{pins} {squares}\n{text}"));
+        let report = analyse(&graph);
+        held(&graph, &report, 2000);
+        flags_hold(&graph, &report);
+        for output in &report.outputs {
+            let found = output.value.bound.absolute;
+            assert!(
+                output.value.is_proved && found <= most + 1e-12,
+                "{text}: {} {found} {:?}",
+                output.value.name,
+                output.value.why
+            );
+        }
+    }
 }
 
 #[test]

@@ -12,7 +12,10 @@ fn registers(netlist: &Netlist, module: &Module) -> u64 {
         Item::Instance { module, .. } => registers(netlist, netlist.module(module).unwrap()),
         _ => 0,
     };
-    module.own_register_bits() + module.items.iter().map(inside).sum::<u64>()
+    // The word that a table has read is a register in its text.
+    let has = |name: &str| module.ports.iter().find(|p| p.name == name);
+    let read = if let (Some(_), Some(q)) = (has("write"), has("q")) { q.width as u64 } else { 0 };
+    read + module.own_register_bits() + module.items.iter().map(inside).sum::<u64>()
 }
 
 #[test]

@@ -286,3 +286,41 @@ fn a_function_without_an_end_to_its_search_is_refused_with_the_reason() {
         assert!(codes == ["PG0075"] || codes == ["PG0074"], "{f}: {codes:?}");
     }
 }
+
+/// At an end where a function is infinitely steep its distance is what is fitted; beyond the end it is the end's value, with `invalid`.
+#[test]
+fn functions_that_are_steep_at_an_end_are_made_of_pieces() {
+    for (function, ends, f) in [
+        ("sqrt(1 - x*x)", [-1.0, 1.0], (|x: f64| ((1.0 - x) * (1.0 + x)).sqrt()) as fn(f64) -> f64),
+        ("2 - sqrt(x - 1)", [1.0, 3.0], |x| 2.0 - (x - 1.0).sqrt()),
+    ] {
+        let [low, high] = ends;
+        let text = format!("float32.23 x ipin; float32.23 o fout; o max= pg_fn(x, {function}, {low}, {high});");
+        let graph = pg2::compile("steep", &text).map_err(|e| format!("{text}: {e:?}")).unwrap().graph;
+        let trial = pg2::error::trial::Trial::new(&graph);
+        let output = graph.outputs[0].value.0 as usize;
+        let mut random = pg2::error::trial::Bits(1);
+        for k in 0..4000 {
+            // Near the ends, and in between.
+            let part = (random.draw() >> 11) as f64 * 2f64.powi(-53);
+            let part = if k % 2 == 0 { part * 2f64.powi(-(k % 23)) } else { part };
+            let x = if k % 4 < 2 { low + (high - low) * part } else { high - (high - low) * part };
+            let bits = (x as f32).to_bits() as u64;
+            let (x, pair) = (x as f32 as f64, trial.pair(&[bits]));
+            let got = f32::from_bits(pair.bits[output] as u32) as f64;
+            let place = f(x).abs().max(1e-30) * 2f64.powi(-23);
+            assert!((got - f(x)).abs() <= 1.0001 * place, "{function} of {x:?}: {got:e} for {:e}", f(x));
+            assert!(pair.flags.iter().all(|f| f.is_empty()), "{function} of {x:?}: {:?}", pair.flags);
+        }
+        for (x, end) in [(low - 0.5, low), (low, low), (high, high), (high + 0.25, high)] {
+            let pair = trial.pair(&[(x as f32).to_bits() as u64]);
+            let got = f32::from_bits(pair.bits[output] as u32) as f64;
+            assert!((got - f(end)).abs() <= 1e-7 * f(end).abs(), "{function} of {x}: {got}");
+            let invalid = pair.flags.iter().any(|f| f.contains(hdl::Flags::INVALID));
+            assert_eq!(invalid, x != end, "{function} of {x}");
+        }
+    }
+    // A bend inside is none of that.
+    let text = "float32.23 x ipin; float32.23 o fout; o max= pg_fn(x, abs(x - 0.3), 0, 1);";
+    assert_eq!(pg2::compile("bend", text).err().map(|e| e[0].code), Some("PG0074"));
+}

@@ -39,6 +39,40 @@ fn vectors_are_written_out_and_functions_go_element_by_element() {
 }
 
 #[test]
+fn vectors_of_numbers_take_the_format_of_what_they_meet() {
+    check(&[
+        ("pg_cross(v, (0, 0, 1))[0]", "sub(mul(v[1], 1:int8), mul(v[2], 0:int8))"),
+        ("pg_dot((1, -2, 3), v)", "add(add(mul(1:int8, v[0]), mul(-2:int8, v[1])), mul(3:int8, v[2]))"),
+        ("(1, 2) + v2", "add(1:int8, v2[0]); add(2:int8, v2[1])"),
+        ("v2 - 2 * (1, 1.5)", "sub(v2[0], 2:int8); sub(v2[1], 3:int8)"),
+        ("pg_max(v2, -(1, 2))", "max(v2[0], -1:int8); max(v2[1], -2:int8)"),
+        ("t ? v2 : (1, 2)", "mux(t, v2[0], 1:int8); mux(t, v2[1], 2:int8)"),
+        ("(t ? (1, 2) : 0) + v2", "add(mux(t, 1:int8, 0:int8), v2[0]); add(mux(t, 2:int8, 0:int8), v2[1])"),
+        ("(float18.9)(1, 1/2)", "1.0:float18.9; 0.5:float18.9"),
+        ("pg_cross((1, 0, 0), (0, 1, 0))[2] + a", "add(1:int8, a)"),
+        ("(pg_norm2((3, 4)) + (1, 2) * (3, 4)) + a", "add(36:int8, a)"),
+        ("((1, 2), (3, 4))[1][0] + a", "add(3:int8, a)"),
+        ("((1, 2), v2)[0][1]", "2:int8"),
+    ]);
+    assert_eq!(reduced("const k = (1, 2); o += k[1] * a;", "o"), "+= icast:int32(mul(2:int8, a))");
+    assert_eq!(reduced("k = (3, 4); k2 = t ? k : (5, 6); o += k2[0] + a;", "o"), {
+        "+= icast:int32(add(mux(t, 3:int8, 5:int8), a))"
+    });
+    refuse(&[
+        ("z = v + (1, 2);", "PG0043"),
+        ("z = pg_cross(v, (1, 2));", "PG0043"),
+        ("z = (1, 2) + (1, 2, 3);", "PG0043"),
+        ("z = pg_max((1, 2), (3, 4));", "PG0033"),
+        ("z = (1, 2) & 3;", "PG0033"),
+        ("z = !(1, 2);", "PG0033"),
+        ("z = pg_sqrt((1, 2));", "PG0033"),
+        ("z = (1, 2) ? a : b;", "PG0033"),
+        ("z = (1, 2)[2] + a;", "PG0045"),
+        ("z = v2 + (1, 0.5);", "PG0031"),
+    ]);
+}
+
+#[test]
 fn functions_of_numbers_are_numbers() {
     check(&[
         ("sqrt(4) + a", "add(2:int8, a)"),
@@ -124,7 +158,6 @@ fn mistakes_are_refused() {
         ("z = pg_cross(v2, v2);", "PG0043"),
         ("z = pg_max(v, v2);", "PG0043"),
         ("z = (v, a);", "PG0043"),
-        ("z = (1, 2);", "PG0033"),
         ("type R = float18.9; z = R + 1;", "PG0004"),
         ("type R = float18.9; type R = int8;", "PG0013"),
         ("type R = flot18.9;", "PG0021"),

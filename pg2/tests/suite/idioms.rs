@@ -96,7 +96,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("switch (k) { case 0: s += 1; }", "else if"),
     ("struct p { float32.23 q; };\ns += k;", "declare one pin for each part"),
     ("printf(x);\ns += k;", "a circuit prints nothing"),
-    ("o += (fixed64.30)tanhf(x);", "pg_fn(x, tanh(x), lo, hi)"),
+    ("o += (fixed64.30)sinhf(x);", "pg_fn(x, sinh(x), lo, hi)"),
 ];
 
 #[test]

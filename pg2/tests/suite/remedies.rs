@@ -367,12 +367,12 @@ fn a_name_that_a_mistake_leaves_undefined_is_no_second_finding() {
 
 #[test]
 fn the_remedy_for_a_function_to_fit_names_the_variable_that_pg_fn_takes() {
-    for (argument, call) in [("y", "pg_fn(y, tanh(y), lo, hi)"), ("(y * 2)", "pg_fn((y * 2), tanh(x), lo, hi)")] {
+    for (argument, call) in [("y", "pg_fn(y, cosh(y), lo, hi)"), ("(y * 2)", "pg_fn((y * 2), cosh(x), lo, hi)")] {
         let text = |value: &str| {
             let pins = "float32.23 x ipin;\nfloat32.23 y jpin;\nfixed64.30 o fout;\n";
             format!("{pins}o += (fixed64.30)({value} + x);\n")
         };
-        let found = findings(&text(&format!("tanh({argument})")));
+        let found = findings(&text(&format!("cosh({argument})")));
         let help = found[0].help.as_deref().unwrap_or_default();
         assert!(help.contains(call), "{help}");
         // Followed, with an interval, although `x` is a pin here.

@@ -110,7 +110,9 @@ fn powers_reduce_their_exponent() {
         ("z = pg_pow(f, 0.5, 1);", "PG0031"),
         ("z = pg_pow(a, 1, 2);", "PG0042"),
         ("z = pg_sqrt(x);", "PG0042"),
-        ("z = pg_inv(dbl);", "PG0042"),
+        ("z = pg_inv(dbl);", "none"),
+        ("z = pg_log(dbl);", "PG0042"),
+        ("z = pg_tanh(dbl);", "PG0042"),
         ("z = pg_pow(f, 1);", "PG0051"),
         ("z = pg_sqrt();", "PG0051"),
         ("z = pg_sumsq(f);", "PG0044"),
@@ -371,7 +373,23 @@ fn near_misses_of_the_rules_are_refused() {
 
 #[test]
 fn functions_are_made_of_real_parts() {
-    refuse(&[("z = pg_fn(f, f & f, 0, 1); y1 = z;", "PG0071"), ("z = pg_exp(a);", "PG0042")]);
+    refuse(&[
+        ("z = pg_fn(f, f & f, 0, 1); y1 = z;", "PG0071"),
+        ("z = pg_exp(a);", "PG0042"),
+        ("z = pg_fn(f, f < 1 ? f : 2 - f, 0, 2);", "none"),
+        ("z = pg_fn(f, f == 0 ? 1 : sin(f) / f, 0, 2);", "none"),
+        ("z = pg_fn(f, !(f < 1) && f <= 1.5 || f != 0 ? 1 : 0, 0, 2);", "none"),
+        ("fn p(t) = t * t; z = pg_fn(f, p(p(f)) + 1, 0, 2);", "none"),
+        (
+            "fn p(t) { s = 2 * t; if (s < 1) { return s; } else if (s < 2) { s = 1; } return s - 1; } z = pg_fn(f, p(f), 0, 2);",
+            "none",
+        ),
+        ("fn p(t) = t; z = pg_fn(f, p(f, f), 0, 2);", "PG0051"),
+        ("fn p(t) = t + f; z = pg_fn(g, p(g), 0, 2);", "PG0071"),
+        ("fn p(t) { s = 0; for k in 0..3 { s += t; } return s; } z = pg_fn(f, p(f), 0, 2);", "PG0071"),
+        ("z = pg_fn(f, f ? 1 : 0, 0, 2);", "PG0071"),
+        ("z = pg_fn(f, 1 + (f < 1), 0, 2);", "PG0071"),
+    ]);
 }
 
 #[test]

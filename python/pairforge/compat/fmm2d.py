@@ -6,8 +6,7 @@ With z and z_j the points as complex numbers, w = z - z_j, d_j dipole strengths 
     cfmm2d (complex):                        u(z) = sum of c_j log |w| + d_j / w, with derivatives c_j / w - d_j / w^2 and so on
 
 Arrays have the dimension first: sources (2, n), charges and dipstr (n,) or (nd, n), dipvec (2, n) or (nd, 2, n). Second
-derivatives are xx, xy, yy. `eps` bounds the relative error. Gradients of dipoles, and second derivatives, are sums over all
-pairs: they take a time that grows as the square of the number of points. Other equations raise NotImplementedError.
+derivatives are xx, xy, yy. `eps` bounds the relative error. Other equations raise NotImplementedError.
 """
 
 from __future__ import annotations
@@ -41,41 +40,43 @@ __all__ = [
 #: Sums at some targets: of real strengths by the kernel "log", of complex ones by "harmonic".
 Summed = Callable[[str, Array, Array, Array], Any]
 
+#: How they are computed, and the relative error that derivatives may have; None for sums over all pairs.
+Way = tuple[Summed, float | None]
+
 THRESHOLD = 1e-15
 
 
-def _by_fmm(eps: float) -> Summed:
-    return lambda kernel, x, at, q: Plan2(x, tolerance(eps), at, kernel, layout="rows").run(q)
+def _by_fmm(eps: float) -> Way:
+    tol = tolerance(eps)
+    return lambda kernel, x, at, q: Plan2(x, tol, at, kernel, layout="rows").run(q), tol
 
 
-def _by_pairs(kernel: str, x: Array, at: Array, q: Array) -> Any:
-    return direct2(x, q, at, kernel, layout="rows")
-
-
-def _power(x: Array, at: Array, strengths: Array, power: int) -> Array:
-    """Sums of the strengths over w to a power, over all pairs, for each set."""
-    sets = [(np.ascontiguousarray(of.real), np.ascontiguousarray(of.imag)) for of in strengths]
-    found = _pairforge.direct_power2(x, at, sets, power)
-    return np.stack([re + 1j * im for re, im in found])
+_BY_PAIRS: Way = (lambda kernel, x, at, q: direct2(x, q, at, kernel, layout="rows"), None)
 
 
 class _Derivatives:
     """A potential with its first and second complex derivatives, for each set: those of Re F for real F, or of F itself."""
 
-    def __init__(self, x: Array, at: Array, level: int, summed: Summed) -> None:
-        self.x, self.at, self.level, self.summed = x, at, level, summed
+    def __init__(self, x: Array, at: Array, level: int, way: Way) -> None:
+        self.x, self.at, self.level, (self.summed, self.tol) = x, at, level, way
+
+    def powers(self, strengths: Array, power: int) -> Array:
+        """Sums of the strengths over w to a power, for each set."""
+        sets = [(np.ascontiguousarray(of.real), np.ascontiguousarray(of.imag)) for of in strengths]
+        found = _pairforge.powers2(self.x, self.at, sets, power, self.tol)
+        return np.stack([re + 1j * im for re, im in found])
 
     def charges(self, q: Array) -> tuple[Array, Array, Any]:
         """Of real charges: the sum of q log |w|, and the derivatives of q log w."""
         found = self.summed("log", self.x, self.at, q)
         first = found.gradient[..., 0] - 1j * found.gradient[..., 1]
-        return found.potential, first, -_power(self.x, self.at, q, 2) if self.level > 2 else None
+        return found.potential, first, -self.powers(q, 2) if self.level > 2 else None
 
     def dipoles(self, strengths: Array) -> tuple[Array, Any, Any]:
         """Of complex strengths: the sum of strengths / w, and its derivatives."""
         found = -self.summed("harmonic", self.x, self.at, strengths).field
-        first = -_power(self.x, self.at, strengths, 2) if self.level > 1 else None
-        return found, first, 2 * _power(self.x, self.at, strengths, 3) if self.level > 2 else None
+        first = -self.powers(strengths, 2) if self.level > 1 else None
+        return found, first, 2 * self.powers(strengths, 3) if self.level > 2 else None
 
 
 def _real(of: _Derivatives, q: Array | None, strengths: Array | None) -> tuple[Array, Any, Any]:
@@ -122,7 +123,7 @@ def _cauchy(of: _Derivatives, q: Array | None, d: Array | None) -> tuple[Array, 
 
 def _call(
     kind: str,
-    summed: Summed,
+    way: Way,
     sources: Any,
     charges: Any,
     dipstr: Any,
@@ -147,7 +148,7 @@ def _call(
         if not wanted:
             continue
         at = x if suffix == "" else places("targets", targets, 2)
-        of = _Derivatives(x, at, wanted, summed)
+        of = _Derivatives(x, at, wanted, way)
         if kind == "cauchy":
             found = _cauchy(of, q, d)
         elif kind == "complex":
@@ -219,7 +220,7 @@ def r2ddir(
 ) -> Output:
     """`rfmm2d` at targets by sums over all pairs, of which those at the distance 0 are dropped."""
     _threshold("r2ddir", thresh)
-    return _call("real", _by_pairs, sources, charges, dipstr, dipvec, targets, 0, level("pgt", pgt), nd)
+    return _call("real", _BY_PAIRS, sources, charges, dipstr, dipvec, targets, 0, level("pgt", pgt), nd)
 
 
 def l2ddir(
@@ -235,7 +236,7 @@ def l2ddir(
 ) -> Output:
     """`lfmm2d` at targets by sums over all pairs."""
     _threshold("l2ddir", thresh)
-    return _call("complex", _by_pairs, sources, charges, dipstr, dipvec, targets, 0, level("pgt", pgt), nd)
+    return _call("complex", _BY_PAIRS, sources, charges, dipstr, dipvec, targets, 0, level("pgt", pgt), nd)
 
 
 def c2ddir(
@@ -250,7 +251,7 @@ def c2ddir(
 ) -> Output:
     """`cfmm2d` at targets by sums over all pairs."""
     _threshold("c2ddir", thresh)
-    return _call("cauchy", _by_pairs, sources, charges, dipstr, None, targets, 0, level("pgt", pgt), nd)
+    return _call("cauchy", _BY_PAIRS, sources, charges, dipstr, None, targets, 0, level("pgt", pgt), nd)
 
 
 def _threshold(name: str, thresh: float) -> None:

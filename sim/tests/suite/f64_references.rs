@@ -7,6 +7,7 @@ use pg2::graph::{Graph, PinClass};
 use sim::stimuli::Random;
 
 mod gravity;
+mod neighbours;
 mod plane;
 mod screened;
 
@@ -63,6 +64,9 @@ fn check(reference_of: &F64Reference) {
     let graph = compiled.graph;
     let mut random = Random::new(1);
     let (params, real_params) = quantised(&graph, PinClass::Param, &reference_of.params);
+    // Tables are read as they are filled.
+    let held: Vec<u64> = real_params.iter().map(|x| x.to_bits()).collect();
+    let filled = graph.bound(&held, true);
     let mut draw = |class, n, make: fn(&mut Random) -> Vec<f64>| -> Vec<(Vec<u64>, Vec<f64>)> {
         (0..n).map(|_| quantised(&graph, class, &make(&mut random))).collect()
     };
@@ -81,7 +85,7 @@ fn check(reference_of: &F64Reference) {
         let mut sums = vec![(0.0, 0.0); graph.outputs.len()];
         for (_, source) in &sources {
             let terms = (reference_of.pair)(values, source, &real_params);
-            let found = sim::reference::real::terms(&graph, values, source, &real_params);
+            let found = sim::reference::real::terms(filled.as_ref().unwrap_or(&graph), values, source, &real_params);
             for (((sum, term), found), output) in sums.iter_mut().zip(&terms).zip(&found).zip(&graph.outputs) {
                 // A cast that is not last rounds to the output's format. Constants such as pi take the format of what they meet.
                 let places = graph.pins[output.pin].format.frac().unwrap_or(0) as i32;
@@ -246,6 +250,50 @@ fn lennard_jones_sees_nearest_images_within_the_cut_off() {
     }
 }
 
+fn lennard_jones_species(i: &[f64], j: &[f64], p: &[f64]) -> Vec<Term> {
+    // The parameters that have no index at run time come first, then the tables by rows.
+    let [box_, cut2] = [p[0], p[1]];
+    let at = 8 * i[3] as usize + j[3] as usize;
+    let [eps, sigma, ecut] = [p[2 + at], p[66 + at], p[130 + at]];
+    let r = nearest_image(i, j).map(|x| x * box_);
+    let r2 = dot(&r, &r);
+    if r2 == 0.0 || r2 >= cut2 {
+        return vec![(0.0, 0.0); 4];
+    }
+    let (s6, s12) = ((sigma * sigma / r2).powi(3), (sigma * sigma / r2).powi(6));
+    let mut terms = vec![(4.0 * eps * (s12 - s6) - ecut, 4.0 * eps * (s12 + s6) + ecut.abs())];
+    let size = 24.0 * eps * (2.0 * s12 + s6) / r2.sqrt();
+    terms.extend(r.map(|x| (-24.0 * eps * (2.0 * s12 - s6) / r2 * x, size)));
+    terms
+}
+
+/// A place as `shaken` has it, and a species.
+fn shaken_species(random: &mut Random, offset: f64) -> Vec<f64> {
+    let mut v = shaken(random, offset);
+    v.push(random.below(8) as f64);
+    v
+}
+
+#[test]
+fn species_have_depths_and_sizes_of_their_own() {
+    let table = |of: fn(f64, f64) -> f64| (0..64).map(move |k| of((k / 8) as f64, (k % 8) as f64));
+    let mut params = vec![6.0, 6.25];
+    params.extend(table(|a, b| 0.5 + 0.125 * a + 0.25 * b));
+    params.extend(table(|a, b| 0.75 + 0.03125 * (a + b)));
+    params.extend(table(|a, b| 0.0009765625 * (a - 2.0 * b)));
+    check(&F64Reference {
+        name: "lennard_jones_species",
+        params,
+        i: |random| shaken_species(random, 0.6),
+        j: |random| shaken_species(random, 0.1),
+        pair: lennard_jones_species,
+        // A size is rounded twice for its square, which the sixth power counts six times; depths once.
+        roundings: 110.0,
+        mant: 16,
+        constants: 0.0,
+    });
+}
+
 fn density(i: &[f64], j: &[f64], _: &[f64]) -> Vec<Term> {
     let r = difference(i, j);
     let q = dot(&r, &r).sqrt() * i[3];
@@ -382,56 +430,16 @@ fn vortices_turn_around_themselves() {
     }
 }
 
-fn counts(i: &[f64], j: &[f64], p: &[f64]) -> Vec<Term> {
-    let r = nearest_image(i, j);
-    let r2 = dot(&r, &r);
-    p.iter().map(|edge2| ((r2 > 0.0 && r2 < *edge2) as u8 as f64, 0.0)).collect()
-}
-
-#[test]
-fn pairs_are_counted_by_radius() {
-    let params = (1..=8).map(|k| (0.1 * k as f64).powi(2)).collect();
-    let i = position;
-    check(&F64Reference {
-        name: "pair_count",
-        params,
-        i,
-        j: i,
-        pair: counts,
-        roundings: 0.0,
-        mant: 16,
-        constants: 0.0,
-    });
-}
-
-#[test]
-fn the_nearest_neighbour_is_found_with_its_index() {
-    let kernel = pg2::kernels::find("nearest").expect("a shipped kernel");
-    let graph = pg2::compile("nearest", kernel.text).expect("it compiles").graph;
-    let mut random = Random::new(5);
-    let mut record = |k: u64| vec![random.below(1 << 32), random.below(1 << 32), random.below(1 << 32), k];
-    let particles: Vec<Vec<u64>> = (0..200).map(&mut record).collect();
-    let image = |a: u64, b: u64| (b as u32).wrapping_sub(a as u32) as i32 as i128;
-    for (k, i) in particles.iter().enumerate() {
-        let distance = |j: &[u64]| (0..3).map(|a| image(i[a], j[a]).pow(2)).sum::<i128>() as u64;
-        let others = particles.iter().filter(|j| j[3] != k as u64);
-        let best = others.min_by_key(|j| (distance(j) >> 24, j[3])).expect("there are others");
-        let (got, flags) = sim::reference::target(&graph, i, &particles, &[]);
-        assert!(flags.is_empty());
-        assert_eq!((got[0] & 0xff_ffff, got[0] >> 24), (best[3], distance(best) >> 24), "of particle {k}");
-    }
-    let alone = sim::reference::target(&graph, &particles[0], &particles[..1], &[]);
-    assert_eq!(alone.0, vec![u64::MAX]);
-}
-
-/// Kernels whose semantics have a test of their own: `nearest` above, the others in `sim/tests/suite/definitions.rs`.
-const APART: [&str; 4] = ["nearest", "p2p", "p2p_paper", "m2l_paper"];
+/// Kernels whose semantics have a test of their own: `nearest` and `pair_histogram` beside `pair_count`, the others in
+/// `sim/tests/suite/definitions.rs`.
+const APART: [&str; 5] = ["nearest", "pair_histogram", "p2p", "p2p_paper", "m2l_paper"];
 
 #[test]
 fn every_shipped_kernel_has_an_f64_reference() {
     let texts = [
         include_str!("f64_references.rs"),
         include_str!("f64_references/gravity.rs"),
+        include_str!("f64_references/neighbours.rs"),
         include_str!("f64_references/plane.rs"),
         include_str!("f64_references/screened.rs"),
     ];

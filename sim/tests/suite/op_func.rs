@@ -48,24 +48,34 @@ fn uses(all: bool) -> Vec<(&'static dyn Operator, Inst)> {
     let mut add = |name: &str, format: &str, function: Option<Arc<Function>>, bounds: bool| {
         let format: Format = format.parse().expect("a format");
         let attrs = Attrs { function, ..Attrs::default() };
-        let inst = Inst::new(op(name), &[format], attrs).expect("a function");
+        let arguments = if name == "atan2" { 2 } else { 1 };
+        let inst = Inst::new(op(name), &vec![format; arguments], attrs).expect("a function");
         list.push((op(name), inst.clone()));
         if bounds && format.is_float() {
             // Positive numbers around 1 alone, which leaves out much of the circuit.
             let (one, mant) = (format.bias() as i128, format.mant());
             let reach = (one / 4).max(1);
             let bounds = Bounds { low: (one - reach).max(1) << mant, high: (one + reach) << mant, zero: false };
-            list.push((op(name), Inst { nonneg: 1, bounds: vec![bounds], ..inst }));
+            let nonneg = (1 << arguments) - 1;
+            list.push((op(name), Inst { nonneg, bounds: vec![bounds; arguments], ..inst }));
         }
     };
-    let functions = ["exp", "log", "sin", "cos"];
+    let functions = ["exp", "log", "sin", "cos", "exp2", "log2"];
     let floats = ["float18.9", "float25.16", "float32.23", "float5.2", "float13.1", "float12.6", "float35.23"];
     let fixeds = ["fixed16.8", "ufixed16.10", "fixed32.20", "fixed12.11", "ufixed2.1"];
     for (formats, float) in [(&floats[..], true), (&fixeds, false)] {
         for (k, format) in formats.iter().enumerate() {
-            for (n, name) in functions.iter().enumerate().filter(|(n, _)| taken(k, *n, 4)) {
+            for (n, name) in functions.iter().enumerate().filter(|(n, _)| taken(k, *n, 6)) {
                 add(name, format, None, float && (all || (k + n) % 2 == 0));
             }
+        }
+    }
+    let octaves = ["tanh", "erf", "erfc", "cbrt", "asin", "acos", "atan", "atan2"];
+    let floats =
+        ["float12.6", "float18.9", "float13.1", "float25.16", "float5.2", "float32.23", "float8.4", "float35.23"];
+    for (k, format) in floats.iter().enumerate() {
+        for (n, name) in octaves.iter().enumerate().filter(|(n, _)| taken(k, *n, 8)) {
+            add(name, format, None, all || (k + n) % 16 == 0);
         }
     }
     // Tables of thousands of entries take Verilator long: each function in two formats, each format with half of the functions.
@@ -120,6 +130,14 @@ fn argument(inst: &Inst, k: usize, random: &mut Random) -> u64 {
     if k == 0 && inst.bounds(0).zero { 0 } else { magnitude | sign }
 }
 
+/// Rows of arguments; of two, each meets the corners of the other.
+fn row_of(inst: &Inst, cycles: usize, random: &mut Random) -> Vec<Vec<u64>> {
+    let row = |k: usize, random: &mut Random| {
+        (0..inst.args.len()).map(|n| argument(inst, if n == 0 { k } else { k / 5 }, random)).collect()
+    };
+    (0..cycles).map(|k| row(k, random)).collect()
+}
+
 #[test]
 fn verilog_of_functions_equals_their_bits() {
     equal_their_bits(&uses(false), CYCLES);
@@ -138,8 +156,7 @@ fn equal_their_bits(uses: &[(&'static dyn Operator, Inst)], cycles: usize) {
     let Some(mut bench) = built(MultiBench::build(modules)) else { return };
     println!("seed {SEED:#x}");
     let mut random = Random::new(SEED);
-    let inputs: Vec<Vec<Vec<u64>>> =
-        uses.iter().map(|(_, inst)| (0..cycles).map(|k| vec![argument(inst, k, &mut random)]).collect()).collect();
+    let inputs: Vec<Vec<Vec<u64>>> = uses.iter().map(|(_, inst)| row_of(inst, cycles, &mut random)).collect();
     let outputs = bench.run_all(&inputs);
     for (k, (op, inst)) in uses.iter().enumerate() {
         let declared = op.flags(inst);

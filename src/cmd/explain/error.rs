@@ -3,6 +3,7 @@
 use super::Args;
 use pg2::error::{FlagProof, OutputBound, Report, ValueBound, Witness, analyse, gappa};
 use pg2::graph::Graph;
+use pg2::report::selections;
 use pg2::syntax::sources::Sources;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -178,9 +179,29 @@ fn text(graph: &Graph, report: &Report, sources: &Sources) -> String {
             o.value.name, o.value.bound.absolute
         );
     }
+    selected(&mut out, graph, report);
     out.push('\n');
     report.flags.iter().for_each(|f| flag_text(&mut out, graph, f, sources));
     out
+}
+
+/// What the bounds of values that come with a key are bounds of.
+fn selected(out: &mut String, graph: &Graph, report: &Report) {
+    for row in selections::rows(graph).iter().filter(|row| row.outputs.len() > 1) {
+        let key = &row.outputs[0];
+        let of_pin =
+            |name: &str| graph.pins.iter().any(|p| p.name == *key && (0..p.elements()).any(|e| p.column(e) == name));
+        let is_key = |o: &&OutputBound| o.value.name == *key || of_pin(&o.value.name);
+        let bound = report.outputs.iter().filter(is_key).map(|o| o.value.bound.absolute).fold(0.0, f64::max);
+        if bound > 0.0 {
+            let (names, far) = (row.outputs[1..].join(", "), 2.0 * bound);
+            let near = if far.is_finite() { format!("less than {far:.3e} apart") } else { "near each other".into() };
+            let _ = writeln!(
+                out,
+                "{names}: of the pair that is chosen; it may be another one where two of `{key}` are {near}"
+            );
+        }
+    }
 }
 
 fn flag_text(out: &mut String, graph: &Graph, f: &FlagProof, sources: &Sources) {

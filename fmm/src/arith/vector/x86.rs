@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 
 /// The methods that are one instruction each.
 macro_rules! instructions {
-    ($t:ident, $lanes:literal, $rows:literal, $set1:ident, $loadu:ident, $storeu:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $fmadd:ident) => {
+    ($t:ident, $lanes:literal, $rows:literal, $set1:ident, $loadu:ident, $storeu:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $fmadd:ident, $max:ident) => {
         type Item = $t;
         const LANES: usize = $lanes;
         const ROWS: usize = $rows;
@@ -45,6 +45,10 @@ macro_rules! instructions {
         unsafe fn mul_add(self, b: Self, c: Self) -> Self {
             unsafe { $fmadd(self, b, c) }
         }
+        #[inline(always)]
+        unsafe fn max(self, b: Self) -> Self {
+            unsafe { $max(self, b) }
+        }
     };
 }
 
@@ -60,7 +64,8 @@ impl Vector for __m512 {
         _mm512_sub_ps,
         _mm512_mul_ps,
         _mm512_div_ps,
-        _mm512_fmadd_ps
+        _mm512_fmadd_ps,
+        _mm512_max_ps
     );
 
     #[inline(always)]
@@ -152,7 +157,8 @@ impl Vector for __m512d {
         _mm512_sub_pd,
         _mm512_mul_pd,
         _mm512_div_pd,
-        _mm512_fmadd_pd
+        _mm512_fmadd_pd,
+        _mm512_max_pd
     );
 
     #[inline(always)]
@@ -242,7 +248,8 @@ impl Vector for __m256 {
         _mm256_sub_ps,
         _mm256_mul_ps,
         _mm256_div_ps,
-        _mm256_fmadd_ps
+        _mm256_fmadd_ps,
+        _mm256_max_ps
     );
 
     #[inline(always)]
@@ -307,7 +314,8 @@ impl Vector for __m256d {
         _mm256_sub_pd,
         _mm256_mul_pd,
         _mm256_div_pd,
-        _mm256_fmadd_pd
+        _mm256_fmadd_pd,
+        _mm256_max_pd
     );
 
     #[inline(always)]

@@ -4,7 +4,7 @@ use super::sources::{LANES, Line, Sources, flat};
 use super::sums::{Squares, Sums, leaf_sums};
 use crate::arith::lanes::fastest;
 use crate::arith::scale::{exponent, ldexp};
-use crate::arith::vector::Isa;
+use crate::arith::vector::{Isa, Vector, vectorised};
 use crate::data::Force;
 use crate::parallel::prelude::*;
 
@@ -130,25 +130,47 @@ fn greatest_in<const FMA: bool>(numbers: &[f64], most: &mut f64) {
     *most = lanes.iter().chain(rest).fold(*most, |most, x| if x.abs() > most { x.abs() } else { most });
 }
 
-fastest! {
-    /// The largest distance from the origin along an axis, or what `most` is if that is larger.
-    fn reach(positions: &[[f64; 3]], origin: [f64; 3], most: &mut f64) = reach_in
+/// Numbers of whole points in vectors of any length.
+const POINTS: usize = 24;
+
+vectorised! {
+    /// The largest distance from the origin along an axis, or what `most` is if that is larger. Numbers are the coordinates of points one
+    /// after the other, in whole [`POINTS`]; the origin is repeated to as many.
+    fn farthest<T>(numbers: &[T], about: &[T; POINTS], most: &mut T) = farthest_in
 }
 
 #[inline(always)]
-fn reach_in<const FMA: bool>(positions: &[[f64; 3]], origin: [f64; 3], most: &mut f64) {
-    /// A multiple of three, so that each lane is of one axis.
-    const WIDTH: usize = 24;
-    let (mut lanes, about): ([f64; WIDTH], [f64; WIDTH]) = ([0.0; WIDTH], std::array::from_fn(|k| origin[k % 3]));
-    let (whole, rest) = positions.as_flattened().as_chunks::<WIDTH>();
-    for numbers in whole {
-        for k in 0..WIDTH {
-            let far = (numbers[k] - about[k]).abs();
-            lanes[k] = if far > lanes[k] { far } else { lanes[k] };
+#[allow(clippy::needless_range_loop, reason = "a closure would not have the instructions of the vector")]
+unsafe fn farthest_in<V: Vector>(numbers: &[V::Item], about: &[V::Item; POINTS], most: &mut V::Item) {
+    // SAFETY: as for this function.
+    unsafe {
+        let zero = V::splat(V::Item::default());
+        // Each lane of three vectors is of one axis.
+        let (mut far, mut origin) = ([zero; 3], [zero; 3]);
+        for a in 0..3 {
+            origin[a] = V::load(&about[a * V::LANES..]);
+        }
+        for some in numbers.chunks_exact(3 * V::LANES) {
+            for a in 0..3 {
+                let d = V::load(&some[a * V::LANES..]).sub(origin[a]);
+                // What is no number changes nothing.
+                far[a] = zero.sub(d).max(d.max(far[a]));
+            }
+        }
+        let mut lanes = [V::Item::default(); POINTS];
+        far[0].max(far[1]).max(far[2]).store(&mut lanes);
+        for lane in lanes {
+            *most = if lane > *most { lane } else { *most };
         }
     }
-    let rest = rest.iter().zip(&about).map(|(x, about)| (x - about).abs());
-    *most = lanes.iter().copied().chain(rest).fold(*most, |most, far| if far > most { far } else { most });
+}
+
+/// The largest distance from the origin along an axis, or what `most` is if that is larger.
+fn reach(positions: &[[f64; 3]], origin: [f64; 3], most: &mut f64) {
+    let (whole, rest) = positions.split_at(positions.len() / (POINTS / 3) * (POINTS / 3));
+    farthest::<f64>(Isa::best(), whole.as_flattened(), &std::array::from_fn(|k| origin[k % 3]), most);
+    let rest = rest.iter().flat_map(|x| [0, 1, 2].map(|a| (x[a] - origin[a]).abs()));
+    *most = rest.fold(*most, |most, far| if far > most { far } else { most });
 }
 
 fastest! {
@@ -198,6 +220,22 @@ mod tests {
             }
         }
         [sum, bound]
+    }
+
+    #[test]
+    fn the_farthest_point_is_found_wherever_it_is() {
+        for n in [1, 7, 8, 9, 40, 61] {
+            for k in 0..3 * n {
+                let mut positions = vec![[1.0, -2.0, 4.0]; n];
+                positions[k / 3][k % 3] += if k % 2 == 0 { 3.0 } else { -3.0 };
+                let mut most = 0.5;
+                reach(&positions, [1.0, -2.0, 4.0], &mut most);
+                assert_eq!(most, 3.0, "{k} of {n}");
+                let mut most = 5.0;
+                reach(&positions, [1.0, -2.0, 4.0], &mut most);
+                assert_eq!(most, 5.0, "{k} of {n}");
+            }
+        }
     }
 
     #[test]

@@ -118,8 +118,7 @@ impl Judge {
     /// Divides the targets by the difference of two runs. Returns the targets whose reference it needs.
     pub fn divide(&mut self, one: &Field, other: &Field) -> Vec<usize> {
         let differences = lengths_between(one, other, unit(one));
-        let mut some = differences.clone();
-        let ends = LARGEST.map(|part| largest_but(&mut some, (part * self.n as f64) as usize));
+        let ends = LARGEST.map(|part| largest_but(&differences, (part * self.n as f64) as usize));
         self.strata = differences.iter().map(|d| ends.iter().filter(|end| *d <= **end).count() as u8).collect();
         let mut is_known = vec![false; self.n];
         self.targets.iter().for_each(|k| is_known[*k] = true);
@@ -172,7 +171,7 @@ impl Judge {
 
     /// The errors of each stratum.
     fn by_strata(&self, off: &[f64], sizes: &[f64]) -> [Vec<Off>; STRATA] {
-        let large = largest_but(&mut sizes.to_vec(), (CLOSE * self.n as f64) as usize);
+        let large = largest_but(sizes, (CLOSE * self.n as f64) as usize);
         let mut of_strata = [const { Vec::new() }; STRATA];
         for (target, off) in self.targets.iter().zip(off) {
             let up_to = if sizes[*target] > large { sizes[*target] } else { 0.0 };
@@ -216,9 +215,28 @@ fn forces(reference: &[[f64; 10]]) -> Vec<Force> {
     reference.iter().map(|all| std::array::from_fn(|a| all[a])).collect()
 }
 
-/// The largest number but so many, which are put in front of it.
-fn largest_but(numbers: &mut [f64], many: usize) -> f64 {
-    *numbers.select_nth_unstable_by(many, |a, b| b.total_cmp(a)).1
+/// The largest of some lengths but so many.
+fn largest_but(lengths: &[f64], many: usize) -> f64 {
+    /// Bits of lengths that are looked at first: of numbers from 0 on, these are in the order of the numbers.
+    const BITS: u32 = 16;
+    let first = |x: &f64| (x.to_bits() >> (u64::BITS - BITS)) as usize;
+    let counted = |some: &[f64]| {
+        let mut counts = vec![0u32; 1 << BITS];
+        some.iter().for_each(|x| counts[first(x)] += 1);
+        counts
+    };
+    let together = lengths.len().div_ceil(rayon::current_num_threads()).max(1 << BITS);
+    let of_each: Vec<Vec<u32>> = lengths.par_chunks(together).map(counted).collect();
+    let mut left = many;
+    for bits in (0..1 << BITS).rev() {
+        let count: usize = of_each.iter().map(|counts| counts[bits] as usize).sum();
+        if left < count {
+            let mut some: Vec<f64> = lengths.iter().copied().filter(|x| first(x) == bits).collect();
+            return *some.select_nth_unstable_by(left, |a, b| b.total_cmp(a)).1;
+        }
+        left -= count;
+    }
+    unreachable!("there are more lengths than are left out")
 }
 
 fn below(n: usize, random: &mut Random) -> usize {
@@ -270,6 +288,20 @@ mod tests {
         let fields = fields(10, |k| k as f64 + 1.0, |k| if k == 0 { 1e-9 } else { 0.0 });
         let few = judge(&fields, 10, false);
         assert!((few.bound(&fields[1]) / (1e-18 / 385f64).sqrt() - 1.0).abs() < 1e-6, "all of them are measured");
+    }
+
+    #[test]
+    fn the_largest_but_some_is_that_of_all_in_order() {
+        let mut random = Random::new(5);
+        for n in [1, 2, 100, 200_000] {
+            let lengths: Vec<f64> =
+                (0..n).map(|k| if k % 7 == 3 { 0.0 } else { (20.0 * random.normal()).exp() }).collect();
+            let mut sorted = lengths.clone();
+            sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+            for many in [0, n / 500, n / 33, n / 2, n - 1] {
+                assert_eq!(largest_but(&lengths, many), sorted[many], "{many} of {n}");
+            }
+        }
     }
 
     #[test]

@@ -67,6 +67,68 @@ pub fn log(x: Dd) -> Dd {
     Dd::LN_2 * k as f64 + (sum * z).scale(1)
 }
 
+/// 2^x; exact for whole numbers.
+pub fn power_of_two(x: Dd) -> Dd {
+    if x.hi > 1100.0 {
+        return Dd::from(f64::INFINITY);
+    }
+    if x.hi < -1100.0 {
+        return Dd::ZERO;
+    }
+    did(work::EXP);
+    let k = (x.hi + 0.5).floor();
+    let r = (x - Dd::from(k)) * Dd::LN_2;
+    (expm1_small(r) + Dd::ONE).scale(k as i32)
+}
+
+/// The logarithm to the base 2 of a positive number; exact for powers of two.
+pub fn binary_log(x: Dd) -> Dd {
+    let mut k = super::log2(x.hi);
+    let mut m = x.scale(-k);
+    if m.hi > 1.414 {
+        k += 1;
+        m = m.scale(-1);
+    }
+    if m == Dd::ONE { Dd::from(k as f64) } else { Dd::from(k as f64) + log(m) / Dd::LN_2 }
+}
+
+/// The cubic root of any number.
+pub fn cbrt(x: Dd) -> Dd {
+    match x.hi {
+        0.0 => Dd::ZERO,
+        h if h < 0.0 => -cbrt(-x),
+        h => {
+            // Of a number between 1 and 8, so that no square leaves the range of f64, and corrected once by Newton's rule.
+            let k = super::log2(h).div_euclid(3);
+            let m = x.scale(-3 * k);
+            let y = exp(log(m) / Dd::from(3.0));
+            let y = y - (y * y * y - m) / (y * y * 3.0);
+            y.scale(k)
+        }
+    }
+}
+
+/// The angle between -pi/2 and pi/2 whose sine is x, for |x| up to 1.
+pub fn asin(x: Dd) -> Dd {
+    let right = Dd::PI.scale(-1);
+    let cosine = ((Dd::ONE - x) * (Dd::ONE + x)).sqrt();
+    match x.hi {
+        _ if cosine.hi > 0.0 => atan(x / cosine),
+        h if h < 0.0 => -right,
+        _ => right,
+    }
+}
+
+/// The angle between 0 and pi whose cosine is x, for |x| up to 1, to a relative error also next to 1.
+pub fn acos(x: Dd) -> Dd {
+    let (below, above) = (Dd::ONE - x, Dd::ONE + x);
+    match () {
+        () if below.hi <= 0.0 => Dd::ZERO,
+        () if above.hi <= 0.0 => Dd::PI,
+        () => atan((below / above).sqrt()).scale(1),
+    }
+}
+
 /// Sine and cosine; the error is absolute.
 pub fn sin_cos(x: Dd) -> (Dd, Dd) {
     if x.hi.is_nan() || x.hi.abs() > MAX_ANGLE {
@@ -165,6 +227,8 @@ pub fn erf(x: Dd) -> Dd {
     match x.hi {
         0.0 => Dd::ZERO,
         h if h < 0.0 => -erf(-x),
+        // The square of what is larger may leave the range of f64.
+        h if h > 1e100 => Dd::ONE,
         h if h < 2.5 => erf_series(x),
         _ => Dd::ONE - erfc_fraction(x),
     }
@@ -174,6 +238,7 @@ pub fn erf(x: Dd) -> Dd {
 pub fn erfc(x: Dd) -> Dd {
     match x.hi {
         h if h < 0.0 => Dd::ONE + erf(-x),
+        h if h > 1e100 => Dd::ZERO,
         h if h < 2.5 => Dd::ONE - erf(x),
         _ => erfc_fraction(x),
     }

@@ -20,6 +20,9 @@ pub trait Enclosure:
 
     fn two_over_sqrt_pi() -> Self;
 
+    /// The natural logarithm of 2.
+    fn ln_2() -> Self;
+
     fn squared(self) -> Self;
 
     fn scaled(self, k: f64) -> Self {
@@ -42,8 +45,14 @@ pub trait Enclosure:
     /// Whether no number of it lies above any of another.
     fn is_at_most(self, o: Self) -> bool;
 
+    /// Whether every number of it lies below all of another.
+    fn is_below(self, o: Self) -> bool;
+
     /// The lesser of two.
     fn least_of(self, o: Self) -> Self;
+
+    /// One of two, it is not known which.
+    fn either(self, o: Self) -> Self;
 }
 
 impl Enclosure for Interval {
@@ -64,6 +73,10 @@ impl Enclosure for Interval {
         Interval::point(std::f64::consts::FRAC_2_SQRT_PI).outward()
     }
 
+    fn ln_2() -> Interval {
+        Interval::point(std::f64::consts::LN_2).outward()
+    }
+
     fn squared(self) -> Interval {
         self.square()
     }
@@ -74,13 +87,19 @@ impl Enclosure for Interval {
             Call::Neg => -self,
             Call::Abs => up_to(self.most()),
             Call::Exp => e::monotone(self, e::exp).meet(up_to(f64::INFINITY)),
-            Call::Log if self.lo <= 0.0 => Interval::WHOLE,
+            Call::Exp2 => e::monotone(self, e::power_of_two).meet(up_to(f64::INFINITY)),
+            Call::Log | Call::Log2 if self.lo <= 0.0 => Interval::WHOLE,
             Call::Log => e::monotone(self, e::log),
+            Call::Log2 => e::monotone(self, e::binary_log),
             Call::Sqrt if self.lo < 0.0 => Interval::WHOLE,
             Call::Sqrt => e::monotone(self, Dd::sqrt).meet(up_to(f64::INFINITY)),
+            Call::Cbrt => e::monotone(self, e::cbrt),
             Call::Sin => self.sin_cos().0,
             Call::Cos => self.sin_cos().1,
             Call::Tan => self.sin_cos().0 / self.sin_cos().1,
+            Call::Asin | Call::Acos if self.most() > 1.0 => Interval::WHOLE,
+            Call::Asin => e::monotone(self, e::asin),
+            Call::Acos => e::monotone(self, e::acos).meet(up_to(f64::INFINITY)),
             Call::Atan => e::monotone(self, e::atan),
             Call::Sinh => e::monotone(self, e::sinh),
             Call::Cosh => {
@@ -119,6 +138,14 @@ impl Enclosure for Interval {
         self.hi <= o.lo
     }
 
+    fn is_below(self, o: Interval) -> bool {
+        self.hi < o.lo
+    }
+
+    fn either(self, o: Interval) -> Interval {
+        self.hull(o)
+    }
+
     fn least_of(self, o: Interval) -> Interval {
         Interval::new(self.lo.min(o.lo), self.hi.min(o.hi))
     }
@@ -139,6 +166,10 @@ impl Enclosure for Value {
 
     fn two_over_sqrt_pi() -> Value {
         Value::nearest(e::TWO_OVER_SQRT_PI, false)
+    }
+
+    fn ln_2() -> Value {
+        Value::nearest(Dd::LN_2, false)
     }
 
     fn squared(self) -> Value {
@@ -169,6 +200,15 @@ impl Enclosure for Value {
     fn is_at_most(self, o: Value) -> bool {
         let off = (o.value - self.value).hi;
         off >= 2.0 * (self.error + o.error)
+    }
+
+    fn is_below(self, o: Value) -> bool {
+        let off = (o.value - self.value).hi;
+        off > 2.0 * (self.error + o.error)
+    }
+
+    fn either(self, _: Value) -> Value {
+        Value::WHOLE
     }
 
     fn least_of(self, o: Value) -> Value {

@@ -23,6 +23,8 @@ enum Step {
     Raised(usize, usize),
     Min(usize, usize),
     Max(usize, usize),
+    Less(usize, usize, bool),
+    Select(usize, usize, usize),
 }
 
 /// An expression ready for evaluation.
@@ -78,6 +80,9 @@ impl Evaluator {
                 },
                 Node::Min(a, b) => (Step::Min(at(a), at(b)), Part::Choice),
                 Node::Max(a, b) => (Step::Max(at(a), at(b)), Part::Choice),
+                Node::Less(a, b) => (Step::Less(at(a), at(b), true), Part::Choice),
+                Node::AtMost(a, b) => (Step::Less(at(a), at(b), false), Part::Choice),
+                Node::Select(c, a, b) => (Step::Select(at(c), at(a), at(b)), Part::Choice),
                 Node::Call(call, a) => (Step::Call(*call, at(a)), Part::Call(*call)),
             };
             work.part(part);
@@ -106,6 +111,8 @@ impl Evaluator {
                 Step::Raised(a, b) => Jet::kink(of(a).c[0].raised(of(b).c[0]), order),
                 Step::Min(a, b) => of(a).least(of(b)),
                 Step::Max(a, b) => -(-of(a)).least(-of(b)),
+                Step::Less(a, b, strictly) => of(a).less(of(b), *strictly),
+                Step::Select(c, a, b) => of(c).select(of(a), of(b)),
                 Step::Call(call, a) => of(a).call(*call),
             };
             if step.multiplies() && jet.c[..=order].iter().any(|c| c.is_tiny()) {
@@ -119,32 +126,40 @@ impl Evaluator {
     /// The value by the formula alone.
     fn direct(&self, x: Dd) -> Option<Value> {
         did(self.work.value);
-        let mut values: Vec<Value> = Vec::with_capacity(self.steps.len());
+        // What a part that is not selected would be is no matter.
+        let mut values: Vec<Option<Value>> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
-            let of = |k: &usize| values[*k];
-            let value = match step {
-                Step::X => Value::exact(x),
-                Step::Given(value, _) => *value,
-                Step::Add(a, b) => of(a) + of(b),
-                Step::Sub(a, b) => of(a) - of(b),
-                Step::Mul(a, b) => of(a) * of(b),
-                Step::Div(a, b) => of(a).over(of(b))?,
-                Step::Power(a, n) if *n >= 0 => of(a).powi(*n as u32),
-                Step::Power(a, n) => Value::ONE.over(of(a).powi(-n as u32))?,
-                Step::Raised(a, b) => of(a).pow(of(b))?,
-                Step::Min(a, b) => of(a).least_of(of(b)),
-                Step::Max(a, b) => -(-of(a)).least_of(-of(b)),
-                Step::Call(call, a) => of(a).call(*call)?,
-            };
-            if !value.is_finite() {
-                return None;
-            }
-            if step.multiplies() && value.is_tiny() {
+            let value = Self::step(step, x, &values).filter(|v| v.is_finite());
+            if step.multiplies() && value.is_some_and(|v| v.is_tiny()) {
                 did(TINY);
             }
             values.push(value);
         }
-        values.pop()
+        values.pop().flatten()
+    }
+
+    fn step(step: &Step, x: Dd, values: &[Option<Value>]) -> Option<Value> {
+        let of = |k: &usize| values[*k];
+        Some(match step {
+            Step::X => Value::exact(x),
+            Step::Given(value, _) => *value,
+            Step::Add(a, b) => of(a)? + of(b)?,
+            Step::Sub(a, b) => of(a)? - of(b)?,
+            Step::Mul(a, b) => of(a)? * of(b)?,
+            Step::Div(a, b) => of(a)?.over(of(b)?)?,
+            Step::Power(a, n) if *n >= 0 => of(a)?.powi(*n as u32),
+            Step::Power(a, n) => Value::ONE.over(of(a)?.powi(-n as u32))?,
+            Step::Raised(a, b) => of(a)?.pow(of(b)?)?,
+            Step::Min(a, b) => of(a)?.least_of(of(b)?),
+            Step::Max(a, b) => -(-of(a)?).least_of(-of(b)?),
+            Step::Less(a, b, strictly) => Jet::constant(of(a)?, 0).less(Jet::constant(of(b)?, 0), *strictly).c[0],
+            Step::Select(c, a, b) => match of(c)? {
+                c if c == Value::ONE => of(a)?,
+                c if c.is_zero() => of(b)?,
+                _ => return None,
+            },
+            Step::Call(call, a) => of(a)?.call(*call)?,
+        })
     }
 
     /// The expansion on an interval beside 0 on which the sign of the values is not known.

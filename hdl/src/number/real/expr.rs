@@ -11,11 +11,16 @@ pub enum Call {
     Neg,
     Abs,
     Exp,
+    Exp2,
     Log,
+    Log2,
     Sqrt,
+    Cbrt,
     Sin,
     Cos,
     Tan,
+    Asin,
+    Acos,
     Atan,
     Sinh,
     Cosh,
@@ -35,11 +40,16 @@ pub static CALLS: &[(&str, Call)] = &[
     ("neg", Call::Neg),
     ("abs", Call::Abs),
     ("exp", Call::Exp),
+    ("exp2", Call::Exp2),
     ("log", Call::Log),
+    ("log2", Call::Log2),
     ("sqrt", Call::Sqrt),
+    ("cbrt", Call::Cbrt),
     ("sin", Call::Sin),
     ("cos", Call::Cos),
     ("tan", Call::Tan),
+    ("asin", Call::Asin),
+    ("acos", Call::Acos),
     ("atan", Call::Atan),
     ("sinh", Call::Sinh),
     ("cosh", Call::Cosh),
@@ -63,6 +73,12 @@ pub enum Node {
     Pow(u32, u32),
     Min(u32, u32),
     Max(u32, u32),
+    /// 1 where the first is less than the second, else 0.
+    Less(u32, u32),
+    /// 1 where the first is at most the second, else 0.
+    AtMost(u32, u32),
+    /// The second where the first is 1, the third where it is 0; the other one need not have a value.
+    Select(u32, u32, u32),
 }
 
 /// An expression: the last part is its value.
@@ -75,6 +91,11 @@ pub struct Expr {
 const MAX_POWER: i64 = 1024;
 
 impl Expr {
+    /// A function of the variable.
+    pub fn of(call: Call) -> Expr {
+        Expr { nodes: vec![Node::X, Node::Call(call, 0)] }
+    }
+
     pub fn push(&mut self, node: Node) -> u32 {
         self.nodes.push(node);
         self.nodes.len() as u32 - 1
@@ -123,6 +144,9 @@ impl Expr {
                 Node::Pow(a, b) => two("pow", a, b),
                 Node::Min(a, b) => two("fmin", a, b),
                 Node::Max(a, b) => two("fmax", a, b),
+                Node::Less(a, b) => infix("<", a, b),
+                Node::AtMost(a, b) => infix("<=", a, b),
+                Node::Select(c, a, b) => format!("({} ? {} : {})", of(c), of(a), of(b)),
             };
             texts.push(text);
         }
@@ -149,6 +173,9 @@ impl fmt::Display for Expr {
                 Node::Pow(a, b) => two("pow", a, b),
                 Node::Min(a, b) => two("min", a, b),
                 Node::Max(a, b) => two("max", a, b),
+                Node::Less(a, b) => two("less", a, b),
+                Node::AtMost(a, b) => two("at_most", a, b),
+                Node::Select(c, a, b) => format!("select({},{},{})", of(c), of(a), of(b)),
             };
             texts.push(text);
         }

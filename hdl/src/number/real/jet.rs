@@ -60,17 +60,43 @@ impl<N: Enclosure> Jet<N> {
         }
     }
 
+    /// 1 where it is less than another, or, unless `strictly`, equal; else 0. A number that changes is a kink.
+    pub fn less(self, o: Jet<N>, strictly: bool) -> Jet<N> {
+        let (a, b) = (self.c[0], o.c[0]);
+        let (holds, fails) = if strictly { (a.is_below(b), b.is_at_most(a)) } else { (a.is_at_most(b), b.is_below(a)) };
+        match (holds, fails) {
+            (true, _) => Jet::constant(N::ONE, self.order),
+            (_, true) => Jet::constant(N::ZERO, self.order),
+            _ => Jet::kink(N::ZERO.either(N::ONE), self.order),
+        }
+    }
+
+    /// The first of two where it is 1, the second where it is 0.
+    pub fn select(self, yes: Jet<N>, no: Jet<N>) -> Jet<N> {
+        if N::ONE.is_at_most(self.c[0]) {
+            yes
+        } else if self.c[0].is_at_most(N::ZERO) {
+            no
+        } else {
+            Jet::kink(yes.c[0].either(no.c[0]), self.order)
+        }
+    }
+
     /// A function of it.
     pub fn call(self, f: Call) -> Jet<N> {
         match f {
             Call::Neg => -self,
             Call::Abs => self.abs(),
             Call::Exp => self.exp(),
+            Call::Exp2 => self.exp2(),
             Call::Log => self.log(),
+            Call::Log2 => self.log2(),
             Call::Sqrt => self.sqrt(),
+            Call::Cbrt => self.cbrt(),
             Call::Sin => self.sin_cos().0,
             Call::Cos => self.sin_cos().1,
             Call::Tan => self.tan(),
+            Call::Asin | Call::Acos => self.inverse_circular(f),
             Call::Atan => self.atan(),
             Call::Sinh => self.sinh_cosh().0,
             Call::Cosh => self.sinh_cosh().1,
@@ -113,6 +139,18 @@ impl<N: Enclosure> Jet<N> {
         self.integrate(self.c[0].of(Call::Exp), |y, k| y.c[k])
     }
 
+    pub fn exp2(self) -> Jet<N> {
+        self.integrate(self.c[0].of(Call::Exp2), |y, k| y.c[k] * N::ln_2())
+    }
+
+    pub fn log2(self) -> Jet<N> {
+        if !self.c[0].is_positive() {
+            return Jet::kink(N::WHOLE, self.order);
+        }
+        let slope = Jet::constant(N::ONE / N::ln_2(), self.order) / self;
+        self.integrate(self.c[0].of(Call::Log2), |_, k| slope.c[k])
+    }
+
     pub fn log(self) -> Jet<N> {
         if !self.c[0].is_positive() {
             return Jet::kink(N::WHOLE, self.order);
@@ -135,6 +173,21 @@ impl<N: Enclosure> Jet<N> {
     pub fn sqrt(self) -> Jet<N> {
         let value = self.c[0].of(Call::Sqrt);
         if self.c[0].is_positive() { self.general_power(value, 0.5) } else { Jet::kink(value, self.order) }
+    }
+
+    pub fn cbrt(self) -> Jet<N> {
+        let value = self.c[0].of(Call::Cbrt);
+        if !self.c[0].is_positive() && !(-self.c[0]).is_positive() {
+            return Jet::kink(value, self.order);
+        }
+        // The recurrence of powers, times 3.
+        let mut y = Jet::constant(value, self.order);
+        for k in 1..=self.order {
+            let term = |j: usize| (self.c[j] * y.c[k - j]).scaled(j as f64 - 3.0 * (k - j) as f64);
+            let sum = (1..=k).fold(N::ZERO, |sum, j| sum + term(j));
+            y.c[k] = sum / (self.c[0].scaled(3.0 * k as f64));
+        }
+        y
     }
 
     /// self^n.
@@ -177,6 +230,18 @@ impl<N: Enclosure> Jet<N> {
         let one = Jet::constant(N::ONE, self.order);
         let slope = one / (one + self.square());
         self.integrate(self.c[0].of(Call::Atan), |_, k| slope.c[k])
+    }
+
+    /// The arc sine, or the arc cosine, whose slope is the opposite one.
+    fn inverse_circular(self, f: Call) -> Jet<N> {
+        let one = Jet::constant(N::ONE, self.order);
+        let value = self.c[0].of(f);
+        let square = (one - self) * (one + self);
+        if !square.c[0].is_positive() {
+            return Jet::kink(value, self.order);
+        }
+        let slope = one / square.sqrt();
+        self.integrate(value, |_, k| if f == Call::Acos { -slope.c[k] } else { slope.c[k] })
     }
 
     pub fn tanh(self) -> Jet<N> {

@@ -33,6 +33,9 @@ fn coefficients_enclose_divided_differences() {
         let a = e.push(Node::X);
         e.push(Node::Call(*call, a));
         for start in [0.25, 0.5, 1.25, 2.0] {
+            if start > 1.0 && matches!(call, Call::Asin | Call::Acos) {
+                continue;
+            }
             let width = 1.0 / 16.0;
             for n in 1..=jet::MAX_ORDER {
                 // A divided difference is f^(n) / n! somewhere between its points.
@@ -85,6 +88,38 @@ fn differences_that_vanish_at_0_keep_their_digits() {
             }
         }
     }
+}
+
+/// A piece that is not taken need not have a value, and a piece on which the choice is known has that one's slopes.
+#[test]
+fn pieces_are_chosen_by_conditions() {
+    let zero = || Node::Number(crate::number::exact::parse_decimal("0").unwrap());
+    let one = || Node::Number(crate::number::exact::parse_decimal("1").unwrap());
+    // x == 0 ? 1 : sin(x) / x
+    let mut sinc = Expr::default();
+    let (x, nothing, whole) = (sinc.push(Node::X), sinc.push(zero()), sinc.push(one()));
+    let (a, b) = (sinc.push(Node::AtMost(x, nothing)), sinc.push(Node::AtMost(nothing, x)));
+    let equal = sinc.push(Node::Min(a, b));
+    let sine = sinc.push(Node::Call(Call::Sin, x));
+    let ratio = sinc.push(Node::Div(sine, x));
+    sinc.push(Node::Select(equal, whole, ratio));
+    assert_eq!(sinc.value(Dd::ZERO).unwrap().value, Dd::ONE);
+    assert!((sinc.value(Dd::from(0.5)).unwrap().value.hi - 0.5f64.sin() / 0.5).abs() < 1e-15);
+    assert!(sinc.coefficients(Interval::new(0.5, 0.75), 2)[2].is_finite());
+    assert!(!sinc.coefficients(Interval::new(-0.25, 0.75), 2)[1].is_finite());
+    // x < 1 ? x : 2
+    let mut jump = Expr::default();
+    let (x, whole) = (jump.push(Node::X), jump.push(one()));
+    let two = jump.push(Node::Add(whole, whole));
+    let less = jump.push(Node::Less(x, whole));
+    jump.push(Node::Select(less, x, two));
+    for (at, value) in [(0.5, 0.5), (1.0f64.next_down(), 1.0f64.next_down()), (1.0, 2.0), (3.0, 2.0)] {
+        assert_eq!(jump.value(Dd::from(at)).unwrap().value.hi, value);
+    }
+    let both = jump.range(Interval::new(0.5, 1.5));
+    assert!(both.contains(0.5) && both.contains(2.0) && both.most() < 2.001, "{both:?}");
+    assert_eq!(jump.coefficients(Interval::new(0.5, 0.75), 1)[1], Interval::ONE);
+    assert_eq!(jump.c_text("y"), "(((y) < 1.0) ? (y) : (1.0 + 1.0))");
 }
 
 include!("known.rs");

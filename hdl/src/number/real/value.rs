@@ -111,6 +111,11 @@ impl Value {
                 // The reduction of large arguments loses as many bits as these have.
                 with(y, near(y.hi) + FUNCTIONS * y.hi * x.hi.abs() / 64.0)
             }
+            Call::Exp2 => {
+                let y = e::power_of_two(x);
+                with(y, near(y.hi))
+            }
+            Call::Log2 if x.hi > 0.0 && self.error < x.hi / 8.0 => with(e::binary_log(x), near(1.5 / x.hi)),
             Call::Log if x.hi > 0.0 && self.error < x.hi / 8.0 => with(e::log(x), near(1.0 / x.hi)),
             Call::Sqrt if x.hi > 0.0 && self.error < x.hi / 8.0 => {
                 let y = x.sqrt();
@@ -119,7 +124,22 @@ impl Value {
                 }
                 with(y, near(0.5 / y.hi))
             }
-            Call::Log | Call::Sqrt => None,
+            Call::Log | Call::Log2 | Call::Sqrt => None,
+            Call::Cbrt if self.error < x.hi.abs() / 8.0 => {
+                let y = e::cbrt(x);
+                let (square, is_square) = product_of(y, y);
+                if self.is_exact() && is_square && product_of(square, y) == (x, true) {
+                    return Some(Value::exact(y));
+                }
+                with(y, near(0.5 * y.hi.abs() / x.hi.abs()))
+            }
+            Call::Cbrt => None,
+            Call::Asin | Call::Acos => {
+                // The slope is that of the cosine, which must be known to be positive, but where the argument is exact.
+                let (left, y) = ((Dd::ONE - x.abs()).hi, if f == Call::Asin { e::asin(x) } else { e::acos(x) });
+                let is_inside = left >= 0.0 && (self.is_exact() || left > 8.0 * self.error);
+                if is_inside { with(y, if self.is_exact() { 0.0 } else { near(1.0 / left.sqrt()) }) } else { None }
+            }
             Call::Sin => with(e::sin_cos(x).0, near(1.0) + trigonometric(x)),
             Call::Cos => with(e::sin_cos(x).1, near(1.0) + trigonometric(x)),
             Call::Tan => {
@@ -139,14 +159,32 @@ impl Value {
 
     /// Value of a function at the places where it is a whole number.
     fn known(self, f: Call) -> Option<Value> {
-        if f == Call::Log && self == Value::ONE {
+        if matches!(f, Call::Log | Call::Log2 | Call::Acos) && self == Value::ONE {
             return Some(Value::ZERO);
+        }
+        if let Some(exact) = self.binary(f) {
+            return Some(exact);
         }
         match f {
             _ if !self.is_zero() => None,
-            Call::Exp | Call::Cos | Call::Cosh | Call::Erfc => Some(Value::ONE),
-            Call::Log => None,
+            Call::Exp | Call::Exp2 | Call::Cos | Call::Cosh | Call::Erfc => Some(Value::ONE),
+            Call::Log | Call::Log2 | Call::Acos => None,
             _ => Some(Value::ZERO),
+        }
+    }
+}
+
+impl Value {
+    /// A power of two with a whole exponent, and its logarithm.
+    fn binary(self, f: Call) -> Option<Value> {
+        let Dd { hi, lo } = self.value;
+        match f {
+            _ if !self.is_exact() || lo != 0.0 => None,
+            Call::Exp2 if hi == hi.round() && hi.abs() < 1000.0 => Some(Value::exact(Dd::from(super::exp2(hi as i32)))),
+            Call::Log2 if hi > f64::MIN_POSITIVE && hi == super::exp2(super::log2(hi)) => {
+                Some(Value::exact(Dd::from(super::log2(hi) as f64)))
+            }
+            _ => None,
         }
     }
 }

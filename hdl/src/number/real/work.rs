@@ -1,4 +1,5 @@
-//! Work, counted in steps and not in seconds, so that a search ends at the same place on every machine.
+//! Work, counted in steps and not in seconds, so that a search ends at the same place on every machine. Who waits for it may give
+//! up earlier ([`patiently`]), which leaves nothing.
 //!
 //! A unit is about a nanosecond of a core of 2023, of optimised code. Each thread counts what it has done: the elementary functions
 //! book what their arguments make them do, since a series may end early, and an evaluation books its arithmetic, by weights.
@@ -25,16 +26,74 @@ pub fn aside<T>(make: impl FnOnce() -> T) -> (T, u64) {
     (made, DONE.replace(before) - before)
 }
 
-/// Counts work up to a limit.
+/// The seconds that somebody waits for all searches of a thread, on a clock of his. They decide whether a table is searched to its
+/// end, and never which one is found.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    clock: fn() -> f64,
+    pub seconds: f64,
+    until: f64,
+}
+
+thread_local!(static PATIENCE: Cell<Option<Patience>> = const { Cell::new(None) });
+
+/// The work between two looks at the clock: some milliseconds.
+const LOOK: u64 = 1 << 21;
+
+impl Patience {
+    /// What this thread was given last.
+    pub fn given() -> Option<Patience> {
+        PATIENCE.get()
+    }
+
+    /// Whether less is left than nine tenths: what was not found then may be found the next time.
+    pub fn is_shortened(&self) -> bool {
+        self.until - (self.clock)() < 0.9 * self.seconds
+    }
+
+    fn is_over(&self) -> bool {
+        (self.clock)() > self.until
+    }
+}
+
+/// Does something whose searches end after so many seconds of a clock.
+pub fn patiently<T>(clock: fn() -> f64, seconds: f64, work: impl FnOnce() -> T) -> T {
+    /// What was given before, which a panic restores too.
+    struct Before(Option<Patience>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            PATIENCE.set(self.0);
+        }
+    }
+    let _before = Before(PATIENCE.replace(Some(Patience { clock, seconds, until: clock() + seconds })));
+    work()
+}
+
+/// Counts work up to a limit, and ends it where nobody waits for it any longer.
 #[derive(Debug)]
 pub struct Meter {
     spent: Cell<u64>,
     most: Cell<u64>,
+    patience: Option<Patience>,
+    /// Where the clock is looked at next, and whether it was too late.
+    look: Cell<u64>,
+    late: Cell<bool>,
 }
 
 impl Meter {
     pub fn new(most: u64) -> Meter {
-        Meter { spent: Cell::new(0), most: Cell::new(most) }
+        Meter {
+            spent: Cell::new(0),
+            most: Cell::new(most),
+            patience: Patience::given(),
+            look: Cell::new(0),
+            late: Cell::new(false),
+        }
+    }
+
+    /// Whether the seconds were over before the search was.
+    pub fn is_late(&self) -> bool {
+        self.late.get()
     }
 
     /// A meter that nothing exceeds.
@@ -47,12 +106,19 @@ impl Meter {
     }
 
     pub fn add(&self, work: u64) {
-        self.spent.set(self.spent.get().saturating_add(work));
+        let spent = self.spent.get().saturating_add(work);
+        self.spent.set(spent);
+        if let Some(patience) = &self.patience
+            && spent >= self.look.get()
+        {
+            self.look.set(spent + LOOK);
+            self.late.set(self.late.get() || patience.is_over());
+        }
     }
 
     /// Whether more was spent than there is; what is found then is worth nothing.
     pub fn is_over(&self) -> bool {
-        self.spent.get() > self.most.get()
+        self.late.get() || self.spent.get() > self.most.get()
     }
 }
 
@@ -218,11 +284,13 @@ fn weight(part: Part) -> Weight {
         Part::Call(call) => match call {
             Call::Neg | Call::Abs => (15, 30, 5, 0),
             Call::Sqrt => (60, 60, 20, 18),
-            Call::Exp => (50, 50, 20, 15),
-            Call::Log => (50, 50, 50, 25),
+            Call::Exp | Call::Exp2 => (50, 50, 20, 15),
+            Call::Log | Call::Log2 => (50, 50, 50, 25),
+            Call::Cbrt => (250, 250, 20, 18),
             Call::Sin | Call::Cos => (50, 50, 30, 40),
             Call::Tan => (100, 60, 60, 40),
             Call::Atan => (50, 80, 60, 60),
+            Call::Asin | Call::Acos => (150, 200, 110, 110),
             Call::Sinh | Call::Cosh => (100, 100, 30, 40),
             Call::Tanh => (150, 200, 60, 60),
             Call::Erf | Call::Erfc => (100, 150, 60, 40),

@@ -146,7 +146,7 @@ impl Operator for Fdiv {
 
 /// The quotient of two significands, given by their fractions of `m` bits: one bit before the point and `places`
 /// after it, cut off. A non-restoring array: each row adds or subtracts the divisor, and its sign is the next bit.
-fn divide(c: &mut Circuit, fractions: [Sig; 2], m: u32, places: u32) -> Sig {
+pub(in crate::op) fn divide(c: &mut Circuit, fractions: [Sig; 2], m: u32, places: u32) -> Sig {
     let width = m + 2;
     let (dividend, divisor) = (c.x(fractions[0]), cat([X::constant(2, 1), c.x(fractions[1])]));
     let mut rest = c.logic("rest", dividend.zext(width) - c.x(fractions[1]).zext(width));

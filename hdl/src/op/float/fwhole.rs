@@ -1,6 +1,7 @@
 //! `ffloor`, `fceil`, `ftrunc`, `fround`: a float as a whole number in its own format (RULES N3).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CVar, I32};
 use crate::op::facts::Twice;
@@ -82,6 +83,10 @@ impl Operator for Fwhole {
 
     fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
         Real::number(self.0.of_f64(args[0].f64()))
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Whole(self.0))
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

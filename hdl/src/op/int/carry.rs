@@ -4,6 +4,7 @@
 //! carries cancel, and raises `wrap` where they do not; so neither bits nor flags depend on the order of the terms.
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::Fold;
 use crate::op::pieces::parts;
@@ -225,6 +226,10 @@ impl Operator for Total {
 
     fn bits(&self, _: &Inst, args: &[u64]) -> (u64, Flags) {
         (args[0], Flags::WRAP.when(args[1] != 0))
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Same)
     }
 
     fn c_expr(&self, _: &Inst, args: &[&str]) -> String {

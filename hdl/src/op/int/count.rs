@@ -1,6 +1,7 @@
 //! `popcount` and `clz`: the ones of an int, and the zeros above its first one (RULES N3).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CType, CVar};
 use crate::op::pieces::parts;
 use crate::op::{Attrs, Inst, Operator};
@@ -88,6 +89,10 @@ impl Operator for Clz {
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         ((args[0].leading_zeros() - (64 - inst.result.width())) as u64, Flags::NONE)
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Zeros)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

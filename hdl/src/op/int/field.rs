@@ -1,6 +1,7 @@
 //! `field`: some neighbouring bits of an int, as an unsigned int (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::Fold;
 use crate::op::pieces::parts;
@@ -47,6 +48,10 @@ impl Operator for Field {
 
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         (args[0] >> inst.attrs.d & inst.result.mask(), Flags::NONE)
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Field(inst.attrs.n as u32, inst.attrs.d as u32))
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

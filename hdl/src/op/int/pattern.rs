@@ -1,6 +1,7 @@
 //! `bits` and `frombits`: the pattern of a value as an unsigned int, and the value of a pattern (RULES N3).
 
 use crate::circuit::{Circuit, Sig};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CVar};
 use crate::op::facts::Fold;
 use crate::op::pieces::float_parts;
@@ -51,6 +52,10 @@ impl Operator for Bits {
 
     fn bits(&self, _: &Inst, args: &[u64]) -> (u64, Flags) {
         (args[0], Flags::NONE)
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Pattern)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
@@ -137,6 +142,10 @@ impl Operator for Frombits {
         }
         let (field, top) = (args[0] >> f.mant() & ((1 << f.exp()) - 1), (1 << f.exp()) - 1);
         (if field == 0 || field == top { 0 } else { args[0] }, Flags::INVALID.when(field == top))
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::OfPattern)
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

@@ -1,6 +1,7 @@
 //! `xfloor`, `xceil`, `xtrunc`, `xround`: a fixed as a whole number in its own format; saturates (RULES N3).
 
 use crate::circuit::{Circuit, Sig, X};
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts::{Fold, Twice};
 use crate::op::pieces::parts;
@@ -67,6 +68,10 @@ impl Operator for Xwhole {
     fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
         let (value, saturates) = self.of(inst, inst.result.to_int(args[0]));
         (value as u64 & inst.result.mask(), Flags::SATURATION.when(saturates))
+    }
+
+    fn accuracy(&self, _: &Inst) -> Accuracy {
+        Accuracy::exact(Meaning::Whole(self.0))
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

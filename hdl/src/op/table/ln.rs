@@ -1,6 +1,6 @@
-//! `log`: the natural logarithm, faithful, and 0 for 1; of 0 and of negative numbers it is 0 with `invalid` (RULES N9).
+//! `log` and `log2`: the natural and the binary logarithm, faithful, and exact where they are whole; of 0 and of negative numbers it is 0 with `invalid` (RULES N9).
 //!
-//! With x = 2^e (1 + t), t in [-1/4, 1/2), it is e ln(2) + t g(t), where g(t) = log(1 + t) / t is smooth, comes from a table
+//! With x = 2^e (1 + t), t in [-1/4, 1/2), it is e log(2) + t g(t), where g(t) = log(1 + t) / t is smooth, comes from a table
 //! and keeps the relative error near 1, where the logarithm vanishes. The product with t is exact, or cut off far below.
 
 mod hardware;
@@ -8,7 +8,7 @@ mod hardware;
 mod tests;
 
 use crate::circuit::{Circuit, Sig};
-use crate::number::real::{Dd, Interval, MAX_ORDER, Smooth, Value, elementary, exp2};
+use crate::number::real::{Call, Dd, Interval, MAX_ORDER, Smooth, Value, elementary, exp2};
 use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::floats;
 use crate::op::ctext::{CText, CType, CVar, I32, I64, U32};
@@ -27,11 +27,23 @@ use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
 
 pub struct Log;
+pub struct Log2;
 
-/// log(1 + t) / t, at t = x below 1/2 and at t = (x - 1) / 2 from there on.
-struct Ratio;
+/// log(1 + t) / t to one of the bases, at t = x below 1/2 and at t = (x - 1) / 2 from there on.
+struct Ratio {
+    binary: bool,
+}
 
 impl Ratio {
+    fn log(&self, x: Dd) -> Dd {
+        if self.binary { elementary::binary_log(x) } else { elementary::log(x) }
+    }
+
+    /// The ratio at 0: the logarithm of e.
+    fn first(&self) -> Dd {
+        if self.binary { Dd::ONE / Dd::LN_2 } else { Dd::ONE }
+    }
+
     /// Encloses t; `None` where the interval is on both sides.
     fn t(x: Interval) -> Option<(Interval, f64)> {
         match (x.lo < 0.5, x.hi < 0.5) {
@@ -45,13 +57,13 @@ impl Ratio {
 impl Smooth for Ratio {
     fn value(&self, x: Dd) -> Option<Value> {
         let t = if x.hi < 0.5 { x } else { (x - Dd::ONE).scale(-1) };
-        let value = if t.hi == 0.0 { Dd::ONE } else { elementary::log(Dd::ONE + t) / t };
+        let value = if t.hi == 0.0 { self.first() } else { self.log(Dd::ONE + t) / t };
         Some(Value { value, error: exp2(-80) })
     }
 
     fn range(&self, x: Interval) -> Interval {
-        let Some((t, _)) = Ratio::t(x) else { return Interval::new(0.8, 1.2) };
-        let at = |t: f64| if t == 0.0 { Dd::ONE } else { elementary::log(Dd::ONE + Dd::from(t)) / Dd::from(t) };
+        let Some((t, _)) = Ratio::t(x) else { return Interval::new(0.8, 1.8) };
+        let at = |t: f64| if t == 0.0 { self.first() } else { self.log(Dd::ONE + Dd::from(t)) / Dd::from(t) };
         // It falls.
         Interval::new(at(t.hi).hi, at(t.lo).hi).outward().outward()
     }
@@ -64,7 +76,7 @@ impl Smooth for Ratio {
         for (n, c) in c.iter_mut().enumerate().take(order + 1) {
             let power = (0..=n).fold(1.0, |p, _| p * base);
             let chain = (0..n).fold(1.0, |p, _| p * slope);
-            let bound = 1.000_001 * power * chain / (n + 1) as f64;
+            let bound = 1.000_001 * self.first().hi * power * chain / (n + 1) as f64;
             *c = Interval::new(-bound, bound);
         }
         c
@@ -75,11 +87,13 @@ impl Smooth for Ratio {
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub format: Format,
+    /// Whether the base is 2 and not e.
+    pub binary: bool,
     /// Bits of the fraction of a normalised argument.
     pub bits: u32,
     /// g at the fractions.
     pub table: Table,
-    /// e ln(2) for e from `least_exponent` on, in units of 2^-`frac`.
+    /// e log(2) for e from `least_exponent` on, in units of 2^-`frac`.
     pub multiples: Vec<i64>,
     pub least_exponent: i32,
     pub frac: u32,
@@ -89,7 +103,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    fn new(format: Format) -> Prepared {
+    fn new(format: Format, binary: bool) -> Prepared {
         let (bits, precision, exponents) = match format.frac() {
             None => (format.mant(), format.mant(), (1 - format.bias(), max_field(format) as i32 - format.bias())),
             Some(frac) => {
@@ -98,10 +112,10 @@ impl Prepared {
             }
         };
         let half = 1u64 << (bits - 1);
-        let line = Line { start: Dd::ZERO, scale: 1.0, first: 0, last: 2 * half - 1 };
+        let line = Line { branch: 0, start: Dd::ZERO, scale: 1.0, first: 0, last: 2 * half - 1 };
         let problem = Problem {
-            f: &Ratio,
-            // A quarter of a place of a significand: g lies between 0.8 and 1.2.
+            f: &Ratio { binary },
+            // A quarter of a place of a significand: g lies between 0.8 and 1.7.
             goal: Goal::fixed(-(precision as i32) - 2),
             lines: &[Some(line)],
             bits,
@@ -112,14 +126,24 @@ impl Prepared {
         // Of a fixed few places are enough; of a float all are kept that 64 bits hold.
         let sum_frac = exact.min(if format.is_float() { 62 - format.exp() } else { precision + 10 });
         // At least one place coarser than the sum, of which the shortest formats have few.
-        let frac = (precision + 6).min(sum_frac - 1);
+        let frac = if binary { 1 } else { (precision + 6).min(sum_frac - 1) };
         let multiple = |e: i32| {
-            let exact = Dd::LN_2 * e as f64;
+            let exact = if binary { Dd::from(e as f64) } else { Dd::LN_2 * e as f64 };
             exact.round_scaled(frac as i32).expect("a number of few bits") as i64
         };
         // The exponent counts one more where the fraction is 1/2 or more.
         let multiples = (exponents.0..=exponents.1 + 1).map(multiple).collect();
-        Prepared { format, bits, table, multiples, least_exponent: exponents.0, frac, sum_frac, cut: exact - sum_frac }
+        Prepared {
+            format,
+            binary,
+            bits,
+            table,
+            multiples,
+            least_exponent: exponents.0,
+            frac,
+            sum_frac,
+            cut: exact - sum_frac,
+        }
     }
 
     /// The fraction and the exponent of a positive number.
@@ -199,7 +223,7 @@ impl Prepared {
     pub fn span(&self) -> Span {
         let unit = 1i64 << (self.sum_frac - self.frac);
         let (first, last) = (self.multiples[0], self.multiples[self.multiples.len() - 1]);
-        Span { low: first.min(0) * unit - unit, high: (last.max(0) + (1 << (self.frac - 1))) * unit }
+        Span { low: first.min(0) * unit - unit, high: (last.max(0) + (1 << (self.frac - !self.binary as u32))) * unit }
     }
 
     /// The conversion of a fixed's sum, cut off four places below the result's last.
@@ -223,83 +247,10 @@ impl Prepared {
         let (low, high) = (quantum + least.ilog2() as i32, quantum + most.ilog2() as i32);
         Known { span, least, low, high, quantum, greatest }
     }
-}
 
-/// The table of a format, made on first use and kept for the life of the process.
-pub fn prepared(format: Format) -> &'static Prepared {
-    static ALL: Once<Format, Prepared> = Once::new();
-    ALL.get(format, || Prepared::new(format))
-}
-
-impl Operator for Log {
-    fn name(&self) -> &'static str {
-        "log"
-    }
-
-    fn summary(&self) -> &'static str {
-        "natural logarithm; faithful, by table and polynomial; of 0 and below it is 0 and invalid"
-    }
-
-    fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
-        one_argument("log", args)
-    }
-
-    fn flags(&self, inst: &Inst) -> Flags {
-        let format = inst.result;
-        let b = inst.bounds(0);
-        let negative = if format.is_float() { !inst.is_nonneg(0) } else { b.low < 0 };
-        let invalid = Flags::INVALID.when(b.zero || negative);
-        let p = prepared(format);
-        if format.is_float() {
-            return invalid | p.known().flags(format);
-        }
-        let ends = [b.low.max(1), b.high.max(1)].map(|x| p.eval(x as u64 & format.mask()));
-        // A faithful result may lie a place beyond that of the end.
-        let near = |y: i128| y <= format.to_int(format.min_bits()) + 1 || y + 1 >= format.to_int(format.max_bits());
-        let saturates = ends.iter().any(|e| e.1.contains(Flags::SATURATION) || near(format.to_int(e.0)));
-        invalid | Flags::SATURATION.when(saturates)
-    }
-
-    fn bounds(&self, inst: &Inst) -> Bounds {
-        let format = inst.result;
-        if format.is_float() {
-            let bounds = prepared(format).known().bounds(format);
-            return Bounds { zero: true, ..bounds };
-        }
-        Bounds::of(format)
-    }
-
-    fn lanes(&self, inst: &Inst, args: &[&[u64]], out: &mut [u64]) -> Flags {
-        let p = prepared(inst.result);
-        facts::each(out, |lane| p.eval(args[0][lane]))
-    }
-
-    fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
-        prepared(inst.result).eval(args[0])
-    }
-
-    fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
-        let x = args[0].f64();
-        Real::defined((x > 0.0).then(|| x.ln()))
-    }
-
-    fn accuracy(&self, inst: &Inst) -> Accuracy {
-        Accuracy::table(Meaning::Log, self.table(inst))
-    }
-
-    fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
-        format!("({0} > 0 ? {1} : 0)", args[0], c_call(inst, "log", args[0]))
-    }
-
-    fn table(&self, inst: &Inst) -> Option<TableUse> {
-        // A quarter of a place of g is at most 1 / (2 * 0.81) places of t g; the multiple and the cut add less than 0.1.
-        let table = &prepared(inst.result).table;
-        Some(table.in_use(0.62 * table.bound + 0.1))
-    }
-
-    fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
-        let (p, format, x) = (prepared(inst.result), inst.result, &args[0]);
-        let flags = self.flags(inst);
+    /// C: the same.
+    fn c_bits(&self, inst: &Inst, c: &mut CText, x: &CVar, flags: Flags) -> CVar {
+        let (p, format) = (self, self.format);
         let valid = flags.contains(Flags::INVALID).then(|| {
             let negative =
                 if inst.never_negative(0) { "".into() } else { format!(" | ({x} >> {}) != 0", format.width() - 1) };
@@ -332,8 +283,108 @@ impl Operator for Log {
             None => result,
         }
     }
-
-    fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
-        hardware::circuit(prepared(inst.result), inst, self.flags(inst), c, args[0])
-    }
 }
+
+/// The table of a format, made on first use and kept for the life of the process.
+pub fn prepared(format: Format, binary: bool) -> &'static Prepared {
+    static ALL: Once<(Format, bool), Prepared> = Once::new();
+    ALL.get((format, binary), || Prepared::new(format, binary))
+}
+
+/// The operators differ in their base.
+macro_rules! operator {
+    ($type:ty, $name:literal, $binary:literal, $summary:literal, $real:expr, $meaning:expr) => {
+        impl Operator for $type {
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            fn summary(&self) -> &'static str {
+                $summary
+            }
+
+            fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
+                one_argument($name, args)
+            }
+
+            fn flags(&self, inst: &Inst) -> Flags {
+                let format = inst.result;
+                let b = inst.bounds(0);
+                let negative = if format.is_float() { !inst.is_nonneg(0) } else { b.low < 0 };
+                let invalid = Flags::INVALID.when(b.zero || negative);
+                let p = prepared(format, $binary);
+                if format.is_float() {
+                    return invalid | p.known().flags(format);
+                }
+                let ends = [b.low.max(1), b.high.max(1)].map(|x| p.eval(x as u64 & format.mask()));
+                // A faithful result may lie a place beyond that of the end.
+                let near =
+                    |y: i128| y <= format.to_int(format.min_bits()) + 1 || y + 1 >= format.to_int(format.max_bits());
+                let saturates = ends.iter().any(|e| e.1.contains(Flags::SATURATION) || near(format.to_int(e.0)));
+                invalid | Flags::SATURATION.when(saturates)
+            }
+
+            fn bounds(&self, inst: &Inst) -> Bounds {
+                let format = inst.result;
+                if format.is_float() {
+                    let bounds = prepared(format, $binary).known().bounds(format);
+                    return Bounds { zero: true, ..bounds };
+                }
+                Bounds::of(format)
+            }
+
+            fn lanes(&self, inst: &Inst, args: &[&[u64]], out: &mut [u64]) -> Flags {
+                let p = prepared(inst.result, $binary);
+                facts::each(out, |lane| p.eval(args[0][lane]))
+            }
+
+            fn bits(&self, inst: &Inst, args: &[u64]) -> (u64, Flags) {
+                prepared(inst.result, $binary).eval(args[0])
+            }
+
+            fn real(&self, _: &Inst, args: &[Real]) -> (Real, Flags) {
+                let x = args[0].f64();
+                Real::defined((x > 0.0).then(|| $real(x)))
+            }
+
+            fn accuracy(&self, inst: &Inst) -> Accuracy {
+                Accuracy::table($meaning, self.table(inst))
+            }
+
+            fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {
+                format!("({0} > 0 ? {1} : 0)", args[0], c_call(inst, $name, args[0]))
+            }
+
+            fn table(&self, inst: &Inst) -> Option<TableUse> {
+                // A quarter of a place of g is at most 1 / (2 * 0.81) places of t g; the multiple and the cut add less than 0.1.
+                let table = &prepared(inst.result, $binary).table;
+                Some(table.in_use(0.62 * table.bound + 0.1))
+            }
+
+            fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
+                prepared(inst.result, $binary).c_bits(inst, c, &args[0], self.flags(inst))
+            }
+
+            fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
+                hardware::circuit(prepared(inst.result, $binary), inst, self.flags(inst), c, args[0])
+            }
+        }
+    };
+}
+
+operator!(
+    Log,
+    "log",
+    false,
+    "natural logarithm; faithful, by table and polynomial; of 0 and below it is 0 and invalid",
+    f64::ln,
+    Meaning::Log
+);
+operator!(
+    Log2,
+    "log2",
+    true,
+    "logarithm to base 2; faithful, and exact of powers of two, by table and polynomial; of 0 and below it is 0 and invalid",
+    f64::log2,
+    Meaning::Real(Call::Log2)
+);

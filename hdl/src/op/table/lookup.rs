@@ -6,6 +6,7 @@
 
 use crate::circuit::{Circuit, Sig, X};
 use crate::hash::fnv;
+use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CType, CVar};
 use crate::op::facts;
 use crate::op::semantics::Real;
@@ -91,6 +92,14 @@ impl Lookup {
     /// The number of the entry at these indices, if there is one.
     fn place(&self, formats: &[Format], args: &[u64]) -> Option<usize> {
         place(&self.limits(), formats, args)
+    }
+
+    /// The entries as numbers in real arithmetic; none of an open table.
+    pub fn numbers(&self) -> Vec<f64> {
+        let number = |(k, word): (usize, &u64)| {
+            self.reals.get(k).map_or_else(|| self.format.to_f64(*word), |x| Real::of_bits(*x).value(self.format))
+        };
+        self.words.iter().enumerate().map(number).collect()
     }
 
     fn word(&self, place: usize) -> u64 {
@@ -185,6 +194,13 @@ impl Operator for At {
         let Some(place) = table.place(&inst.args, &patterns) else { return (Real::default(), Flags::INVALID) };
         let own = table.reals.get(place).map(|x| Real::of_bits(*x));
         (own.unwrap_or_else(|| Real::read(inst.result, table.word(place))), Flags::NONE)
+    }
+
+    fn accuracy(&self, inst: &Inst) -> Accuracy {
+        let table = of(inst);
+        let rounded = |(word, real): (&u64, &u64)| Real::read(table.format, *word) != Real::of_bits(*real);
+        let ulps = if table.words.iter().zip(&table.reals).any(rounded) { 0.5 } else { 0.0 };
+        Accuracy { ulps, ..Accuracy::exact(Meaning::Entry) }
     }
 
     fn c_expr(&self, inst: &Inst, args: &[&str]) -> String {

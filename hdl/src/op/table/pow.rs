@@ -10,11 +10,14 @@ mod fit;
 mod hardware;
 mod search;
 pub mod table;
+mod wide;
 
 #[cfg(test)]
 mod tests;
 
+use hardware::signs;
 pub use table::{Prepared, prepared};
+pub use wide::{Wide, wide};
 
 use crate::circuit::{Circuit, Sig};
 use crate::op::accuracy::{Accuracy, Meaning};
@@ -23,7 +26,7 @@ use crate::op::facts::{Fast, Fold};
 use crate::op::float::fmul::Fmul;
 use crate::op::pieces::power::{self, reduced};
 use crate::op::semantics::{self, Real};
-use crate::op::table::MAX_MANT;
+use crate::op::table::{MAX_MANT, MAX_WIDE};
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
 
@@ -37,8 +40,10 @@ pub enum Method {
     Same,
     /// n/d = 2: the product of the argument with itself, correctly rounded.
     Square,
-    /// Everything else.
+    /// Everything else, of a float of few fraction bits.
     Table(&'static Prepared),
+    /// And of many.
+    Wide(&'static Wide),
 }
 
 /// How this use is computed. Bits and flags of `Table` are those of [`Prepared::eval`].
@@ -47,6 +52,7 @@ pub fn method(inst: &Inst) -> Method {
         (0, _) => Method::One((inst.result.bias() as u64) << inst.result.mant()),
         (1, 1) => Method::Same,
         (2, 1) => Method::Square,
+        (n, d) if inst.result.mant() > MAX_MANT => Method::Wide(wide(inst.result, n, d)),
         (n, d) => Method::Table(prepared(inst.result, n, d)),
     }
 }
@@ -74,7 +80,8 @@ struct End {
 fn ends(inst: &Inst) -> (End, End) {
     let ((n, d), format) = (reduced(&inst.attrs), inst.result);
     let end = |x: u64| {
-        let bits = prepared(format, n, d).eval(x).0 & (format.mask() >> 1);
+        let power = if format.mant() > MAX_MANT { wide(format, n, d).eval(x) } else { prepared(format, n, d).eval(x) };
+        let bits = power.0 & (format.mask() >> 1);
         let exponent = (x >> format.mant()) as i32 - format.bias();
         let exact = x & ((1 << format.mant()) - 1) == 0 && exponent % d == 0;
         End { bits, slack: !exact as u64 }
@@ -104,12 +111,8 @@ impl Operator for Pow {
             return Err("`pow` takes one float".into());
         };
         power::exponent(attrs)?;
-        if format.mant() > MAX_MANT {
-            return Err(format!(
-                "powers of a float of more than {MAX_MANT} fraction bits are not supported; \
-                 cast {format} to a narrower one, for example float{}.{MAX_MANT}",
-                1 + format.exp() + MAX_MANT
-            ));
+        if format.mant() > MAX_WIDE {
+            return Err(format!("`pow` takes floats of up to {MAX_WIDE} fraction bits"));
         }
         Ok(*format)
     }
@@ -140,7 +143,7 @@ impl Operator for Pow {
             Method::One(one) => return Bounds::exactly(inst.result, one),
             Method::Same => return inst.bounds(0),
             Method::Square => return Fmul.bounds(&square(inst)),
-            Method::Table(_) => {}
+            Method::Table(_) | Method::Wide(_) => {}
         }
         let (least, greatest) = ends(inst);
         let (least, greatest) = (least.bits.saturating_sub(least.slack), greatest.bits + greatest.slack);
@@ -168,6 +171,7 @@ impl Operator for Pow {
             Method::Same => (if zero { 0 } else { args[0] }, Flags::NONE),
             Method::Square => Fmul.bits(&square(inst), &[args[0]; 2]),
             Method::Table(p) => p.eval(args[0]),
+            Method::Wide(p) => p.eval(args[0]),
         }
     }
 
@@ -182,7 +186,7 @@ impl Operator for Pow {
         match method(inst) {
             Method::One(_) | Method::Same => Accuracy::exact(meaning),
             Method::Square => Accuracy::rounded(meaning, &square(inst)),
-            Method::Table(_) => Accuracy::table(meaning, self.table(inst)),
+            Method::Table(_) | Method::Wide(_) => Accuracy::table(meaning, self.table(inst)),
         }
     }
 
@@ -205,8 +209,11 @@ impl Operator for Pow {
     }
 
     fn table(&self, inst: &Inst) -> Option<TableUse> {
-        let Method::Table(p) = method(inst) else { return None };
-        Some(p.table.in_use(p.table.bound))
+        match method(inst) {
+            Method::Table(p) => Some(p.table.in_use(p.table.bound)),
+            Method::Wide(p) => Some(p.table.in_use(p.table.bound)),
+            _ => None,
+        }
     }
 
     fn c_bits(&self, inst: &Inst, c: &mut CText, args: &[CVar]) -> CVar {
@@ -214,6 +221,7 @@ impl Operator for Pow {
             Method::One(one) => CVar::constant(inst.result, one),
             Method::Same => args[0].clone(),
             Method::Square => Fmul.c_bits(&square(inst), c, &[args[0].clone(), args[0].clone()]),
+            Method::Wide(p) => p.c_bits(inst, c, &args[0], self.flags(inst)),
             Method::Table(p) => c_text::power(p, inst, c, &args[0], self.flags(inst)),
         }
     }

@@ -82,7 +82,7 @@ impl Prepared {
             let line = |k: u32| {
                 let scale = exp2(-(k as i32) - 2);
                 let start = Dd::from(scale) + Dd::from(scale * exp2(-(bits as i32) - 1));
-                Some(Line { start, scale, first: 0, last: (1 << bits) - 1 })
+                Some(Line { branch: 0, start, scale, first: 0, last: (1 << bits) - 1 })
             };
             let lines: Vec<Option<Line>> = (0..floats.octaves).map(line).collect();
             let problem = Problem {
@@ -100,7 +100,8 @@ impl Prepared {
         };
         let fixeds = Fixeds::new(format);
         let bits = fixeds.unit - 1;
-        let line = Line { start: Dd::from(exp2(-(bits as i32) - 2)), scale: 0.5, first: 0, last: (1 << bits) - 1 };
+        let line =
+            Line { branch: 0, start: Dd::from(exp2(-(bits as i32) - 2)), scale: 0.5, first: 0, last: (1 << bits) - 1 };
         let problem = Problem {
             f: &sine,
             goal: Goal::fixed(-(frac as i32)),

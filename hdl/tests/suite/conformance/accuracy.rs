@@ -1,7 +1,7 @@
 //! The accuracy that every operator states, against its bits: exhaustively for small formats.
 
 use super::each_operator;
-use hdl::number::real::{Dd, Smooth, exp2};
+use hdl::number::real::{Dd, Expr, Smooth, exp2};
 use hdl::op::accuracy::{Meaning, range};
 use hdl::op::{Inst, Operator};
 use hdl::{Flags, Format};
@@ -40,9 +40,32 @@ fn meaning(meaning: Meaning, inst: &Inst, x: &[f64]) -> Option<f64> {
         Meaning::Log => (x[0] > 0.0).then(|| x[0].ln()),
         Meaning::Sin => Some(x[0].sin()),
         Meaning::Cos => Some(x[0].cos()),
+        Meaning::Real(call) => Expr::of(call).value(Dd::from(x[0])).map(|v| v.value.hi),
+        Meaning::Angle => Some(x[0].atan2(x[1])),
         Meaning::Function => {
             let function = inst.attrs.function.as_ref().expect("a use of a function has one");
             function.expr.value(Dd::from(x[0])).map(|v| v.value.hi)
+        }
+        Meaning::Whole(way) => Some(way.of_f64(x[0])),
+        Meaning::Zeros if x[0] < 0.0 => Some(0.0),
+        Meaning::Zeros => {
+            Some((0..inst.args[0].width()).rev().take_while(|bit| x[0] < exp2(*bit as i32)).count() as f64)
+        }
+        Meaning::Field(high, low) => Some((x[0] / exp2(low as i32)).floor().rem_euclid(exp2((high - low + 1) as i32))),
+        Meaning::Pattern => {
+            let (format, bits) = (inst.args[0], inst.args[0].width() as i32);
+            Some((x[0] * exp2(format.frac()? as i32)).rem_euclid(exp2(bits)))
+        }
+        Meaning::OfPattern => {
+            let (format, place) = (inst.result, exp2(-(inst.result.frac()? as i32)));
+            let wraps = format.is_signed() && x[0] >= exp2(format.width() as i32 - 1);
+            Some((x[0] - if wraps { exp2(format.width() as i32) } else { 0.0 }) * place)
+        }
+        Meaning::Entry => {
+            let table = inst.attrs.lookup.as_ref().expect("a lookup has a table");
+            let inside = table.limits().iter().zip(x).all(|(limit, x)| (0.0..*limit as f64).contains(x));
+            let place = x.iter().zip(table.limits()).fold(0.0, |place, (x, limit)| place * limit as f64 + x);
+            Some(if inside { table.numbers().get(place as usize).copied().unwrap_or(0.0) } else { 0.0 })
         }
         Meaning::Less => truth(x[0] < x[1]),
         Meaning::LessOrEqual => truth(x[0] <= x[1]),

@@ -74,6 +74,7 @@ pub(super) fn report(text: &str, span: Span, symbol: Option<&'static str>) -> Di
         Some('\u{b2}' | '\u{b3}' | '\u{2070}'..='\u{209f}') => {
             error.help("write a square as a product, `x * x`, and other powers with `pg_pow(x, n, d)`")
         }
+        Some('@') => error.help("the product of vectors and matrices is `*`").edit(span, "*"),
         Some('\u{221a}') => error.help("write `pg_sqrt(x)`"),
         _ => error.help("remove it, or put it in a comment"),
     }
@@ -119,6 +120,9 @@ pub(super) fn foreign_name(text: &str, span: Span, look: bool) -> Diagnostic {
         span,
         "no name in PG2",
     );
+    if name == "\u{3c0}" {
+        return error.help("write `pi`").edit(span, "pi");
+    }
     let usual = spelling(name).filter(|s| look && !text.contains(s.as_str()));
     match usual {
         Some(usual) => {

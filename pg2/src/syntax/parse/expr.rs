@@ -173,10 +173,14 @@ impl<'a> Parser<'a> {
                 self.push(kind, start.to(self.previous().span))
             }
             TokenKind::Format => {
-                let format = self.text_of(self.peek(0));
+                let (format, calls) = (self.text_of(self.peek(0)), self.is_at(1, "("));
                 let error = Diagnostic::error(codes::SYNTAX, "a format is not a value", start, "a format");
+                let several =
+                    ["float", "double", "int", "uint", "half"].iter().find_map(|kind| format.strip_prefix(kind));
+                if calls && several.is_some_and(|n| matches!(n, "2" | "3" | "4")) {
+                    return self.fail(error.help("a vector is written `(a, b, c)`").edit(start, ""));
+                }
                 let error = error.help(format!("write a cast as `({format})x`"));
-                let calls = self.is_at(1, "(");
                 return self.fail(if calls { error.edit(start, format!("({format})")) } else { error });
             }
             _ => return self.expected("a value"),
@@ -216,6 +220,7 @@ impl<'a> Parser<'a> {
         self.expect("[")?;
         self.enter()?;
         let index = self.expression()?;
+        self.two_indices()?;
         let low = if self.eat(":") { Some(self.expression()?) } else { None };
         self.leave(1);
         self.expect("]")?;

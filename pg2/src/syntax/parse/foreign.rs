@@ -127,6 +127,9 @@ impl<'a> Parser<'a> {
         let next = self.peek(1).kind;
         let ends = self.is_at(1, ";");
         let opens = matches!(next, TokenKind::Symbol("(" | "{") | TokenKind::Word);
+        if word.text == "typedef" && self.names_format() {
+            return self.type_of_c();
+        }
         let (message, help) = match word.text {
             "elif" | "elseif" | "elsif" if opens => {
                 let error = self.foreign(format!("there is no `{}`", word.text), word.span, "write `else if`");
@@ -139,6 +142,7 @@ impl<'a> Parser<'a> {
             "switch" | "case" if opens => {
                 ("there is no `switch`", "write `if (c == 0) { ... } else if (c == 1) { ... }`")
             }
+            "using" if self.names_format() => return self.type_of_c(),
             "import" | "from" | "using" | "use" | "implicit" if opens => {
                 let help = "remove it: the functions of PG2 begin with `pg_` and need no import";
                 return self.line_to_remove("there is nothing to import or to agree upon", help);
@@ -179,6 +183,7 @@ impl<'a> Parser<'a> {
 
     /// `float x = 0.5;`: what is left of it as PG2.
     pub(super) fn value_with_format<T>(&mut self, format: Word<'a>, name: Word<'a>) -> Parsed<T> {
+        self.value_before_class(format)?;
         let message = format!("`{}` is declared with a format and a value", name.text);
         let error = Diagnostic::error(codes::SYNTAX, message, format.span, "values have no declared format");
         let known = format.text.parse::<hdl::Format>().is_ok();
@@ -204,6 +209,7 @@ impl<'a> Parser<'a> {
     pub(super) fn const_with_format(&mut self) -> Parsed<()> {
         let formatted = self.kind() == TokenKind::Format && self.peek(1).kind == TokenKind::Word;
         let worded = self.kind() == TokenKind::Word && self.peek(1).kind == TokenKind::Word && self.is_at(2, "=");
+        self.table_of_c()?;
         if !formatted && !worded {
             return Ok(());
         }
@@ -246,6 +252,7 @@ impl<'a> Parser<'a> {
         let symbol = match (word.text, before) {
             ("and", false) => "&&",
             ("or", false) => "||",
+            ("xor", false) => "^",
             ("not", true) if self.peek(1).kind == TokenKind::Word => "!",
             _ => return Ok(()),
         };
@@ -265,6 +272,7 @@ impl<'a> Parser<'a> {
             let error = self.foreign("there are no name spaces", self.peek(0).span, "functions begin with `pg_`");
             return self.fail(error.edit(Span { start: base.start, end: word.span.start }, ""));
         }
+        self.broadcast()?;
         let Some(word) = self.word_at(1).filter(|_| self.is(".")) else { return Ok(()) };
         const COMPARISONS: &[(&str, &str)] = &[
             ("gt", ">"),
@@ -288,6 +296,13 @@ impl<'a> Parser<'a> {
         if matches!(base.of(self.text), "threadIdx" | "blockIdx" | "blockDim" | "gridDim") {
             let help = "leave it out: a kernel is written for one target and one source, and runs for all of them";
             return self.fail(self.foreign("there are no threads", base.to(word.span), help));
+        }
+        if let Some(last) = self.word_at(3).filter(|_| MODULES.contains(&word.text) && self.is_at(2, ".")) {
+            // `np.linalg.norm(v)`: the module in front goes, and the next one as any.
+            let name = functions::meant(last.text).map_or(last.text, |f| f.name);
+            let call = if self.is_at(4, "(") { "(...)" } else { "" };
+            let error = self.foreign("functions stand alone", self.peek(0).span, format!("write `{name}{call}`"));
+            return self.fail(error.edit(base.to(last.span), name));
         }
         if self.is_at(2, "(") {
             let known = functions::meant(word.text).map_or(word.text, |f| f.name);
@@ -358,6 +373,7 @@ impl<'a> Parser<'a> {
     /// `x++`, `f(x)` and `real :: x` as statements.
     pub(super) fn increment(&mut self, target: Word<'a>) -> Parsed<()> {
         if self.is("(") {
+            self.equation_of_function(target)?;
             let help = "give its value a name, `y = f(x);`, or an output; a circuit prints nothing";
             let error =
                 Diagnostic::error(codes::SYNTAX, "a call alone does nothing", target.span, "its value is not used");
@@ -371,12 +387,10 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         let span = self.peek(0).span.to(self.peek(1).span);
-        let by = if plus { "+= 1" } else { "+= -1" };
-        let error = self.foreign(
-            format!("there is no `{}`", span.of(self.text)),
-            span,
-            format!("write `{} {by}`", target.text),
-        );
+        let by = if plus { "+= 1" } else { "-= 1" };
+        let whole = target.span.to(self.previous().span).of(self.text);
+        let error =
+            self.foreign(format!("there is no `{}`", span.of(self.text)), span, format!("write `{whole} {by}`"));
         self.fail(error.edit(span, format!(" {by}")))
     }
 }

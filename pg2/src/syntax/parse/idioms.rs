@@ -44,16 +44,17 @@ impl<'a> Parser<'a> {
         self.fail(error.edit(Span { start: span.start, end }, ""))
     }
 
-    /// `! a comment of Fortran` and `% one of MATLAB`, where a statement should begin.
+    /// `! a comment of Fortran`, `% one of MATLAB` and `-- one of VHDL`, where a statement should begin.
     pub(super) fn foreign_comment(&mut self) -> Parsed<()> {
-        if !self.is("!") && !self.is("%") {
+        let dashes = self.is("-") && self.is_at(1, "-");
+        if !self.is("!") && !self.is("%") && !dashes {
             return Ok(());
         }
-        let token = self.peek(0);
-        let message = format!("`{}` begins no comment", self.text_of(token));
-        let error = Diagnostic::error(codes::SYNTAX, message, token.span, "not a statement");
-        self.skip_to(self.end_of_line(token.span.start));
-        self.fail(error.help("comments begin with `//` and end with the line").edit(token.span, "//"))
+        let span = if dashes { self.peek(0).span.to(self.peek(1).span) } else { self.peek(0).span };
+        let message = format!("`{}` begins no comment", span.of(self.text));
+        let error = Diagnostic::error(codes::SYNTAX, message, span, "not a statement");
+        self.skip_to(self.end_of_line(span.start));
+        self.fail(error.help("comments begin with `//` and end with the line").edit(span, "//"))
     }
 
     /// Statements that begin with a word of CUDA, OpenCL, Verilog or Fortran.
@@ -80,6 +81,16 @@ impl<'a> Parser<'a> {
             "end" | "endmodule" | "endprogram" | "endfunction" if !self.is_at(1, "=") && self.blocks.is_empty() => self
                 .line_to_remove(&format!("there is no `{}`", word.text), "remove it: a file ends with its last line"),
             "real" | "integer" | "logical" | "double" if self.is_at(1, ",") => self.declaration_of_fortran(word),
+            "wire" | "reg" | "logic" if self.is_at(1, "[") => self.width_of_verilog(word),
+            "constexpr" | "parameter" | "localparam" | "static" | "final"
+                if continues && self.peek(2).kind == TokenKind::Word && self.is_at(3, "=") =>
+            {
+                let head = word.span.to(self.peek(2).span);
+                let text = format!("const {}", self.text_of(self.peek(2)));
+                let help =
+                    format!("write `{text} = ...`: the number is exact and takes the format of what it is used with");
+                self.fail(self.foreign(format!("there is no `{}`", word.text), word.span, help).edit(head, text))
+            }
             _ => Ok(()),
         }
     }
@@ -177,6 +188,14 @@ impl<'a> Parser<'a> {
             format!("write `{0}[3]; {0}[0] = ...;` and so on", name.text),
         );
         let Some((parts, close)) = self.list_at(open) else { return self.fail(error) };
+        if parts.len() > 1 && parts.iter().all(|p| !matches!(self.symbol_at(p.0), "{" | "[")) {
+            let known = format.filter(|f| f.parse::<hdl::Format>().is_ok());
+            let all: Vec<&str> = parts.iter().map(|p| self.source(*p)).collect();
+            let text =
+                format!("{} = {}({})", name.text, known.map_or(String::new(), |f| format!("({f})")), all.join(", "));
+            let whole = first.to(self.tokens[close].span);
+            return self.fail(error.help(format!("write `{text}`")).edit(whole, text));
+        }
         let cast = format.filter(|f| f.parse::<hdl::Format>().is_ok()).map_or(String::new(), |f| format!("({f})"));
         let mut text = format!("{}[{}];", name.text, parts.len());
         for (k, part) in parts.iter().enumerate() {
@@ -189,7 +208,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The parts of a list that opens at a token, and the index of what closes it.
-    fn list_at(&self, open: usize) -> Option<(Vec<(usize, usize)>, usize)> {
+    pub(super) fn list_at(&self, open: usize) -> Option<(Vec<(usize, usize)>, usize)> {
         let slash = (self.symbol_at(open) == "(") as usize;
         let (mut depth, mut parts, mut from) = (0u32, Vec::new(), open + 1 + slash);
         for k in open..self.tokens.len().min(open + 400) {
@@ -292,6 +311,11 @@ impl<'a> Parser<'a> {
                 };
                 self.fail(self.foreign(message, token.span, help).edit(token.span, ""))
             }
+            TokenKind::Symbol("<") if touches && self.previous_is("<<") => {
+                let whole = self.previous().span.to(token.span);
+                self.fail(self.foreign("there is no `<<<`", whole, "write `<<`").edit(whole, "<<"))
+            }
+            TokenKind::Symbol("[") => self.list_as_value(),
             TokenKind::Symbol(".") if self.is_at(2, ".") => self.word_between_points(),
             TokenKind::Word if self.is_at(1, "<") => self.cast_with_name(),
             _ => Ok(()),

@@ -11,7 +11,12 @@ impl<'a> Parser<'a> {
             return Ok(None);
         }
         self.next();
+        self.range_in_brackets()?;
         let least = self.tree()?;
+        if self.is(":") || self.is(",") {
+            let error = self.foreign("a range is written with two dots", self.peek(0).span, "write `..`");
+            return self.fail(error.edit(self.peek(0).span, ".."));
+        }
         self.expect("..")?;
         Ok(Some([least, self.tree()?]))
     }

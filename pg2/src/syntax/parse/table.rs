@@ -69,6 +69,7 @@ impl<'a> Parser<'a> {
             let span = self.peek(0).span;
             let error =
                 Diagnostic::error(codes::SYNTAX, "a table is made of a file or of a list", span, "neither of the two");
+            let error = self.braces_for_brackets(error);
             return self.fail(error.help("write `= file \"table.csv\";`, or `= {1, 2, 3};`"));
         }
         self.next();

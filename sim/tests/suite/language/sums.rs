@@ -146,6 +146,21 @@ pub static CASES: &[Case] = &[
             (all.collect(), t.iter().fold(0, |all, t| all | t.1))
         },
     ),
+    // Vectors of numbers, and what is taken away at an index.
+    case(
+        "int8 k ipin; int16 b[3] jpin; uint2 at jpin; int16 o[3] fout; int16 p fout; int8 h[3] fout;
+         o += pg_cross(b, (1, -2, 3)); p += (2 * (1, 2, 3) - (0, 1, 0)) * b; h[at] -= k;",
+        |x| {
+            let (b, w) = (&x[1..4], |v: i128| int(v, 16));
+            let n = [1, -2, 3];
+            let cross = (0..3).map(|k| w(b[(k + 1) % 3] * n[(k + 2) % 3] - b[(k + 2) % 3] * n[(k + 1) % 3]));
+            let inner = w(2 * b[0] + 3 * b[1] + 6 * b[2]);
+            let taken = (0..3).map(|k| total(if x[4] == k { -x[0] } else { 0 }, 8, true));
+            let taken: Vec<(i128, u8)> = taken.collect();
+            let flags = taken.iter().fold(if x[4] == 3 { 8 } else { 0 }, |all, t| all | t.1);
+            (cross.chain([inner]).chain(taken.iter().map(|t| t.0)).collect(), flags)
+        },
+    ),
     case(
         "type real = fixed16.8; fn scaled(x, F) = (F)x * (F)2; fn twice(x, F) { y = (F)(x); return scaled(y, real) + (real)y; }
          real a ipin; int8 b jpin; fixed32.8 o fout; real p fout; o max= scaled(b, fixed32.8) + (fixed32.8)(a); p max= twice(b, real);",

@@ -312,6 +312,11 @@ impl Generator<'_> {
                 let c = self.scalar(UINT1, depth - 1);
                 Part::new(f, "(@ ? @ : @)", vec![c, self.vector(f, depth - 1)?, self.vector(f, depth - 1)?])
             }
+            // Numbers that take the format of what they meet.
+            5 => {
+                let numbers = [(); 3].map(|()| self.number(f)).join(", ");
+                Part::new(f, &format!("pg_min(@, ({numbers}))"), vec![self.vector(f, depth - 1)?])
+            }
             _ => Part::new(f, &name, Vec::new()),
         })
     }
@@ -442,7 +447,13 @@ impl Generator<'_> {
             9 if f.is_int() => one(&format!("({f})((@)[{amount}:{}])", self.below(amount + 1)), a),
             9 if !f.is_log() => one(&format!("pg_from_bits(pg_bits(@), {f})"), a),
             5 | 6 if narrow && amount.is_multiple_of(3) => {
-                one(["pg_exp(@)", "pg_log(@)", "pg_sin(@)", "pg_cos(@)"][table], a)
+                let all = "pg_atan2(pg_tanh(pg_asin(pg_erf(@))), pg_cbrt(pg_erfc(pg_acos(pg_atan(pg_log2(@))))))";
+                let binary = ["pg_exp2(@)", "pg_log2(@)"];
+                match amount % 4 {
+                    1 if f.is_float() => two(all, a, b),
+                    2 => one(binary[table % 2], a),
+                    _ => one(["pg_exp(@)", "pg_log(@)", "pg_sin(@)", "pg_cos(@)"][table], a),
+                }
             }
             5 | 6 if f.is_log() || f.is_float() && narrow => one(&format!("pg_pow(@, {}, {})", pow.0, pow.1), a),
             7 => match (self.vector(f, 0), self.vector(f, 1)) {

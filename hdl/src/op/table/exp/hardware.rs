@@ -15,18 +15,27 @@ use crate::rtl::cat;
 use crate::{Flags, Format};
 
 pub fn circuit(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
-    let bits = 64 - p.factor.leading_zeros();
-    let factor = c.logic("log2_e", X::constant(bits, p.factor as i128));
-    if p.format.is_float() { floats(p, inst, flags, c, x, factor) } else { fixeds(p, flags, c, x, factor) }
+    if p.format.is_float() { floats(p, inst, flags, c, x) } else { fixeds(p, flags, c, x) }
 }
 
-fn floats(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig, factor: Sig) -> (Sig, Option<Sig>) {
+/// A number times log2 of the base.
+fn scaled(p: &Prepared, c: &mut Circuit, x: Sig, signed: bool) -> Sig {
+    if p.binary {
+        let places = p.factor.ilog2();
+        return c.logic("product", c.x(x).shl(places));
+    }
+    let bits = 128 - p.factor.leading_zeros();
+    let factor = c.logic("log2_e", X::constant(bits, p.factor as i128));
+    if signed { poly::product(c, x, true, factor) } else { c.mul("product", x, factor, false) }
+}
+
+fn floats(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
     let (format, frac) = (p.format, p.frac);
     let e = format.exp();
     let f = float_parts::fields(c, format, x);
     let significand = c.logic("significand", c.cat(&[f.nonzero, f.fraction]));
     // y at the largest exponent, and how many places lower the number's own is.
-    let product = c.mul("product", significand, factor, false);
+    let product = scaled(p, c, significand, false);
     let width = e + frac;
     let top = p.least_shift() + width;
     let y = if c.width(product) >= top {
@@ -67,10 +76,10 @@ fn floats(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig, fact
     (packed.bits, flag_port(c, flags, &conditions))
 }
 
-fn fixeds(p: &Prepared, flags: Flags, c: &mut Circuit, x: Sig, factor: Sig) -> (Sig, Option<Sig>) {
+fn fixeds(p: &Prepared, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
     let (format, frac) = (p.format, p.format.frac().expect("a fixed"));
     let signed = format.is_signed();
-    let product = poly::product(c, x, signed, factor);
+    let product = scaled(p, c, x, signed);
     let low = frac + p.scale - p.frac;
     let width = c.width(product);
     // Enough of it for an integer part with a sign.

@@ -5,6 +5,7 @@ use crate::number::real::elementary;
 use crate::op::table::func::tests::is_faithful;
 use crate::op::table::ln::Log;
 use crate::op::table::sin_cos::{Cos, Sin};
+use testkit::Random;
 
 pub(in crate::op) fn check(op: &'static dyn Operator, format: &str, step: u64, reference: impl Fn(f64) -> Option<Dd>) {
     let format: Format = format.parse().unwrap();
@@ -73,6 +74,45 @@ fn exponentials_of_wide_formats_are_faithful_where_they_are_sampled() {
     }
     for format in ["fixed32.16", "fixed32.31", "ufixed32.24", "fixed24.4"] {
         check(&Exp, format, 20_011, reference);
+    }
+}
+
+/// Numbers of all sizes up to about 500, and of both signs.
+pub(in crate::op) fn spread(format: Format, random: &mut Random) -> u64 {
+    let one = (format.bias() as u64) << format.mant();
+    let octaves = 12.min(format.bias() as u64);
+    let magnitude = (one + (random.below(octaves + 8) << format.mant())).saturating_sub(octaves << format.mant());
+    magnitude & !((1 << format.mant()) - 1)
+        | random.bits() & ((1 << format.mant()) - 1)
+        | (random.bits() & 1) << (format.width() - 1)
+}
+
+#[test]
+fn exponentials_of_long_significands_are_faithful() {
+    let mut random = Random::new(3);
+    for name in ["float34.24", "float40.30", "float48.36", "float64.52"] {
+        let format: Format = name.parse().unwrap();
+        for (op, binary) in [(&Exp as &dyn Operator, false), (&Exp2, true)] {
+            let inst = Inst::new(op, &[format], Attrs::default()).unwrap();
+            let mut worst = 0.0f64;
+            for _ in 0..20_000 {
+                let x = spread(format, &mut random);
+                let number = format.to_f64(x);
+                let value =
+                    if binary { elementary::power_of_two(Dd::from(number)) } else { elementary::exp(Dd::from(number)) };
+                let (y, flags) = op.bits(&inst, &[x]);
+                assert!(is_faithful(format, y, flags, value, None), "{} of {name}: {number:e}: {value:?}", op.name());
+                if flags.is_empty() {
+                    let place = exp2(crate::number::real::log2(value.hi) - format.mant() as i32);
+                    worst = worst.max(((value - Dd::from(format.to_f64(y))).hi / place).abs());
+                }
+            }
+            println!("{} {name}: {worst:.3} ulp, {} bits", op.name(), op.table(&inst).unwrap().bits);
+            assert!(worst < op.accuracy(&inst).ulps, "{} {name}: {worst}", op.name());
+        }
+        let inst = Inst::new(&Exp2, &[format], Attrs::default()).unwrap();
+        let one = (format.bias() as u64) << format.mant();
+        assert_eq!(Exp2.bits(&inst, &[one]).0, one + (1 << format.mant()), "2^1 in {name}");
     }
 }
 

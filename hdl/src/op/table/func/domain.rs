@@ -128,7 +128,7 @@ impl Domain {
                 lines.resize(k << sign.expect("given for both signs"), None);
             }
             if tiny {
-                lines.push(Some(Line { start: Dd::ZERO, scale: 0.0, first: 0, last: (1 << mant) - 1 }));
+                lines.push(Some(Line { branch: 0, start: Dd::ZERO, scale: 0.0, first: 0, last: (1 << mant) - 1 }));
             }
             for octave in field..=most {
                 let scale = exp2(octave as i32 - format.bias()) * if k == 1 { -1.0 } else { 1.0 };
@@ -137,7 +137,7 @@ impl Domain {
                 let first = if octave == a { fraction(*least) } else { 0 };
                 let last = if octave == b { fraction(*greatest) } else { all };
                 let inside = (a..=b).contains(&octave);
-                lines.push(inside.then_some(Line { start: Dd::from(scale), scale, first, last }));
+                lines.push(inside.then_some(Line { branch: 0, start: Dd::from(scale), scale, first, last }));
             }
         }
         Some(Lines { lines, bits: mant, field, tiny, sign })
@@ -148,7 +148,7 @@ impl Domain {
         let last = (hi - lo) as u64;
         let bits = 64 - last.leading_zeros();
         let scale = exp2(bits as i32 - self.format.frac().expect("a fixed") as i32);
-        let line = Line { start: Dd::from(self.ends.0), scale, first: 0, last };
+        let line = Line { branch: 0, start: Dd::from(self.ends.0), scale, first: 0, last };
         Lines { lines: vec![Some(line)], bits, field: 0, tiny: false, sign: None }
     }
 

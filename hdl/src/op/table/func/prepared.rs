@@ -3,6 +3,7 @@
 use super::Function;
 use super::domain::{Domain, Lines};
 use super::kept::{self, Found, Store};
+use crate::number::real::work::Patience;
 use crate::number::real::{Dd, Interval, Meter, Metered, Smooth, exp2, log2};
 use crate::op::ctext::{CText, CType, CVar, I32, U32, floats};
 use crate::op::int::xcast::Xcast;
@@ -30,6 +31,8 @@ pub enum Failure {
     Large { at: f64, depth: u32 },
     /// The search for its table takes more than [`MOST_WORK`].
     Costly,
+    /// The search was given up, since it took longer than somebody waits ([`Patience`]).
+    Slow,
 }
 
 /// The most work that the search for one function's table may take, about a second ([`Meter`]).
@@ -69,7 +72,11 @@ impl Prepared {
         }
         let meter = Meter::new(most);
         let made = Prepared::search(format, function, &meter);
-        let made = if meter.is_over() { Err(Failure::Costly) } else { made };
+        let made = match () {
+            _ if meter.is_late() => Err(Failure::Slow),
+            _ if meter.is_over() => Err(Failure::Costly),
+            _ => made,
+        };
         let work = meter.spent();
         if let (Ok(p), Some(store)) = (&made, store) {
             let found = Found { floor: p.floor, degree: p.table.degree, top: p.table.top, work };
@@ -246,6 +253,8 @@ pub fn work(format: Format, function: &Function) -> u64 {
 /// The tables, or why there are none, and the work of finding them.
 type Made = (Result<Prepared, Failure>, u64);
 
+static NOT_FOUND: Made = (Err(Failure::Slow), 0);
+
 /// The tables of a function, made on first use: a list of the formats, which are few.
 #[derive(Default)]
 pub(super) struct Tables(OnceLock<Box<Entry>>);
@@ -258,21 +267,35 @@ struct Entry {
 
 impl Tables {
     fn get(&self, format: Format, function: &Function) -> &Made {
-        let make = || {
-            let made = Prepared::new(format, function, kept::store(), MOST_WORK);
-            Box::new(Entry { format, made, next: Tables::default() })
-        };
-        let mut entry = self.0.get_or_init(make);
-        while entry.format != format {
-            entry = entry.next.0.get_or_init(make);
+        let mut slot = &self.0;
+        while let Some(entry) = slot.get() {
+            if entry.format == format {
+                return &entry.made;
+            }
+            slot = &entry.next.0;
         }
-        &entry.made
+        let is_shortened = Patience::given().is_some_and(|p| p.is_shortened());
+        let mut made = Some(Prepared::new(format, function, kept::store(), MOST_WORK));
+        if is_shortened && made.as_ref().is_some_and(|made| made.0.as_ref().err() == Some(&Failure::Slow)) {
+            // Those before it are there the next time, and leave it more.
+            return &NOT_FOUND;
+        }
+        loop {
+            // Another thread may have been faster.
+            let mut new = || made.take().expect("an entry is made once");
+            let entry = slot.get_or_init(|| Box::new(Entry { format, made: new(), next: Tables::default() }));
+            if entry.format == format {
+                return &entry.made;
+            }
+            slot = &entry.next.0;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::real::work::patiently;
     use crate::op::table::func::tests::{function, new_function};
     use std::collections::BTreeMap;
     use std::sync::Mutex;
@@ -353,6 +376,30 @@ mod tests {
             assert!(matches!(made.err(), Some(Failure::Large { depth: 9.., .. })), "{text}");
             assert!(work < MOST_WORK, "{text}: {work}");
         }
+    }
+
+    /// A search that nobody waits for leaves nothing, and is made anew where there was too little time for it.
+    #[test]
+    fn a_search_ends_with_somebodys_patience() {
+        thread_local!(static NOW: std::cell::Cell<f64> = const { std::cell::Cell::new(0.0) });
+        // A second for each look.
+        fn clock() -> f64 {
+            NOW.replace(NOW.get() + 1.0)
+        }
+        let format: Format = "float25.16".parse().unwrap();
+        let hard = || new_function("x sin x cos * x exp erfc *", "0.01", "3");
+        let at_once = hard();
+        let found = |f: &Function| prepared(format, f).map(numbers).map_err(Clone::clone);
+        assert_eq!(patiently(clock, 15.0, || found(&at_once)), Err(Failure::Slow));
+        assert_eq!(patiently(clock, 1e9, || found(&at_once)), Err(Failure::Slow), "it had all the time that there was");
+        let second = hard();
+        let made = patiently(clock, 12.0, || {
+            let _late: f64 = (0..10).map(|_| clock()).sum();
+            found(&second)
+        });
+        assert_eq!(made, Err(Failure::Slow));
+        assert_eq!(found(&second), found(&hard()), "the next search finds what any search finds");
+        assert!(Patience::given().is_none());
     }
 
     #[test]

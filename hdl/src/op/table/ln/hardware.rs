@@ -36,7 +36,7 @@ pub fn circuit(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig)
     let mask = u64::MAX >> (64 - whole_width);
     let count = 1usize << c.width(n.index);
     let data = (0..count).map(|k| p.multiples.get(k).map_or(0, |m| *m as u64 & mask)).collect();
-    let whole = c.rom("whole", whole_width, n.index, data);
+    let whole = if p.binary { doubled(p, c, n.index, whole_width) } else { c.rom("whole", whole_width, n.index, data) };
     // The sum is as wide as its span; the multiple's low bits are zeros.
     let right = p.sum_frac - p.frac;
     let width = p.span().bits();
@@ -70,6 +70,17 @@ pub fn circuit(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig)
         saturation = saturation.map(|s| c.logic("live", c.x(s) & !c.x(dead)));
     }
     (q, flag_port(c, flags, &[(Flags::SATURATION, saturation), (Flags::INVALID, invalid)]))
+}
+
+/// Twice the exponent of an index.
+fn doubled(p: &Prepared, c: &mut Circuit, index: Sig, width: u32) -> Sig {
+    let wide = resize_unsigned(c, index, width - 1);
+    let exponent = c.logic("exponent", c.x(wide) + X::constant(width - 1, p.least_exponent as i128));
+    c.logic("whole", c.x(exponent).shl(1))
+}
+
+fn resize_unsigned(c: &mut Circuit, s: Sig, width: u32) -> Sig {
+    if c.width(s) > width { field(c, "low", s, width - 1, 0) } else { parts::extend(c, "wide", s, width, false) }
 }
 
 fn resize(c: &mut Circuit, s: Sig, width: u32) -> Sig {

@@ -5,8 +5,9 @@ use super::coefficients::{Coefficients, Grid, MAX_DEGREE, interpolated, nodes, q
 use super::{RowRange, Span};
 use crate::number::real::{Dd, Interval, Smooth, exp2};
 
-/// The most bits of h, sign and the carry of a sum included.
+/// The most bits of h, sign and the carry of a sum included: of results of up to 40 places, and of longer ones.
 const MAX_BITS: i32 = 60;
+const MAX_WIDE_BITS: i32 = 63;
 
 /// Covers what is not accounted for on its own: the error of the function's values and of the fit's arithmetic.
 const SLACK: f64 = 1.0 / 1024.0;
@@ -17,6 +18,8 @@ const VALUE_ERROR: f64 = 1.0 / 8192.0;
 /// A line of arguments: start + scale * fraction / 2^bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
+    /// The function that is tabulated, where there are several ([`Smooth::branch`]).
+    pub branch: usize,
     pub start: Dd,
     /// A power of two, negative where the argument falls; 0 where every fraction means the start.
     pub scale: f64,
@@ -131,15 +134,20 @@ fn rounding(degree: usize) -> f64 {
 }
 
 impl Fit<'_> {
+    /// The function of a line.
+    fn of(&self, line: &Line) -> &dyn Smooth {
+        self.f.branch(line.branch).unwrap_or(self.f)
+    }
+
     /// Judges a piece of a line; an error where no polynomial of the degree is near enough.
     pub fn sketch(&self, line: &Line, piece: &Piece) -> Result<Sketch, Misfit> {
         let at = |fraction: u64| line.at(fraction as f64, self.bits).hi;
         let (a, b) = (at(piece.first), at(piece.last));
         let x = Interval::new(a.min(b), a.max(b));
         if a == b {
-            return self.point(a);
+            return self.point(self.of(line), a);
         }
-        let jet = self.f.coefficients(x, self.degree + 1);
+        let jet = self.of(line).coefficients(x, self.degree + 1);
         let width = (x.hi - x.lo) * 1.000_001;
         // The remainder times 2 / 4^(D+1): interpolation in the Chebyshev nodes of an interval of length 1.
         let left = (0..=self.degree).fold(2.0 * jet[self.degree + 1].most(), |e, _| e * width / 4.0);
@@ -150,7 +158,7 @@ impl Fit<'_> {
         if !self.may_lie_beyond(jet[0]) && !is_near(self.unit(jet[0].most()), 0.0) {
             return Err(Misfit::Long);
         }
-        let range = self.f.refined(x, &jet);
+        let range = self.of(line).refined(x, &jet);
         if !range.is_finite() {
             return Err(Misfit::Long);
         }
@@ -172,15 +180,23 @@ impl Fit<'_> {
             let size = if k == 0 { range.most() } else { jet[k].most() * power(k) };
             *b = bits_of(size, quantum);
         }
-        if bits.iter().any(|b| *b as i32 > MAX_BITS - 3) {
+        if bits.iter().any(|b| *b as i32 > self.most_bits() - 3) {
             return Err(Misfit::Long);
         }
         Ok(Sketch { unit, error, bits, range, zero })
     }
 
+    fn most_bits(&self) -> i32 {
+        let is_wide = match self.goal {
+            Goal::Float { mant, .. } => mant > 40,
+            Goal::Fixed { unit, .. } => unit < -40,
+        };
+        if is_wide { MAX_WIDE_BITS } else { MAX_BITS }
+    }
+
     /// A single argument.
-    fn point(&self, x: f64) -> Result<Sketch, Misfit> {
-        let value = self.f.value(Dd::from(x)).ok_or(Misfit::Undefined(x))?;
+    fn point(&self, f: &dyn Smooth, x: f64) -> Result<Sketch, Misfit> {
+        let value = f.value(Dd::from(x)).ok_or(Misfit::Undefined(x))?;
         if let Some(sketch) = self.beyond(Interval::point(value.value.hi).outward()) {
             return Ok(sketch);
         }
@@ -221,7 +237,7 @@ impl Fit<'_> {
             return Zero::All;
         }
         let begins = range.contains(0.0) && piece.first == piece.origin;
-        let value = begins.then(|| self.f.value(line.at(piece.first as f64, self.bits))).flatten();
+        let value = begins.then(|| self.of(line).value(line.at(piece.first as f64, self.bits))).flatten();
         if value.is_some_and(|v| v.value.hi == 0.0) { Zero::Begin } else { Zero::Unknown }
     }
 
@@ -229,7 +245,7 @@ impl Fit<'_> {
     /// 0 where the piece begins. `None` where a value cannot be distinguished from 0.
     fn near_zero(&self, line: &Line, piece: &Piece) -> Option<(f64, Zero)> {
         let value = |fraction: u64| {
-            let v = self.f.value(line.at(fraction as f64, self.bits))?;
+            let v = self.of(line).value(line.at(fraction as f64, self.bits))?;
             let known = v.error == 0.0 || v.value.hi.abs() > 16.0 * v.error;
             known.then_some(v.value.hi)
         };
@@ -334,7 +350,7 @@ impl Fit<'_> {
     fn interpolate(&self, line: &Line, piece: &Piece, quantum: i32) -> Result<Coefficients<Dd>, Misfit> {
         let mut coef = [Dd::ZERO; MAX_DEGREE + 1];
         let value = |x: Dd| {
-            let v = self.f.value(x).ok_or(Misfit::Undefined(x.hi))?;
+            let v = self.of(line).value(x).ok_or(Misfit::Undefined(x.hi))?;
             let accurate = v.error <= VALUE_ERROR * exp2(quantum + guard(self.degree));
             if accurate { Ok(v.value.scale(-quantum)) } else { Err(Misfit::Inaccurate(x.hi)) }
         };

@@ -90,6 +90,15 @@ pub fn found_before(p: &Problem, limits: Limits, degree: usize, top: u32) -> Opt
     build(p, degree, top, &leaves).ok()
 }
 
+/// The table of one degree.
+pub fn search_of_degree(p: &Problem, limits: Limits, degree: usize) -> Result<Table, Failure> {
+    let leaves = leaves(p, degree, limits, &Meter::endless())?;
+    let tops = (0..=MAX_TOP.min(p.bits)).map(|top| (cost(p, degree, top, &leaves), top));
+    let best = tops.filter(|((_, blocks), _)| *blocks <= limits.blocks).min();
+    let Some((_, top)) = best else { return Err(large(p, &leaves)) };
+    build(p, degree, top, &leaves).map_err(Failure::At)
+}
+
 /// [`search`] that may take no more work than the meter says.
 pub fn search_metered(p: &Problem, limits: Limits, meter: &Meter) -> Result<Table, Failure> {
     let mut best: Option<(u64, usize, u32)> = None;

@@ -23,11 +23,12 @@ pub fn circuit(inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Opti
             (c.logic_at("one", value, Cost::Wire, "what is masked away is never made"), None)
         }
         Method::Table(p) => table(p, inst, flags, c, x),
+        Method::Wide(p) => p.circuit(inst, flags, c, x),
     }
 }
 
 fn table(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (Sig, Option<Sig>) {
-    let (live, sign, invalid) = signs(p, inst, c, x);
+    let (live, sign, invalid) = signs((p.n, p.d), inst, c, x);
     // A table alone, whose results stay in range, needs no mask: the power of 1 has the fraction of 0, and what is added
     // to the exponent is left out.
     let clean = p.table.degree == 0 && invalid.is_none() && !flags.intersects(Flags::OVERFLOW | Flags::UNDERFLOW);
@@ -78,14 +79,14 @@ fn table(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig) -> (S
 
 /// Whether the argument has a power at all (`None`: always), the result's sign if it can be set, and `invalid` if it can
 /// be raised.
-fn signs(p: &Prepared, inst: &Inst, c: &mut Circuit, x: Sig) -> (Option<Sig>, Option<Sig>, Option<Sig>) {
-    let top = p.format.width() - 1;
-    let field = c.logic("field", c.x(x).slice(top - 1, p.format.mant()));
+pub fn signs((n, d): (i32, i32), inst: &Inst, c: &mut Circuit, x: Sig) -> (Option<Sig>, Option<Sig>, Option<Sig>) {
+    let top = inst.result.width() - 1;
+    let field = c.logic("field", c.x(x).slice(top - 1, inst.result.mant()));
     let live = nonzero(c, inst, 0, field);
     let negative = c.logic("negative", c.x(x).bit(top));
-    if inst.is_nonneg(0) || (p.d == 1 && p.n % 2 == 0) {
+    if inst.is_nonneg(0) || (d == 1 && n % 2 == 0) {
         (live, None, None)
-    } else if p.d == 1 {
+    } else if d == 1 {
         (live, Some(negative), None)
     } else {
         let live = live.unwrap_or_else(|| c.logic("live", X::flag(true)));

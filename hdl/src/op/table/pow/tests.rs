@@ -192,7 +192,7 @@ fn arguments_outside_the_rules_are_refused() {
     assert!(result("float18.9", 32, 2).is_ok());
     assert!(result("float18.9", 17, 2).unwrap_err().contains("|n| at most 16"));
     assert!(result("float18.9", 1, 3).unwrap_err().contains("d is 1 or 2"));
-    assert!(result("float36.24", 1, 2).unwrap_err().contains("float35.23"));
+    assert!(result("float64.52", 1, 2).is_ok());
     assert!(Pow.result(&["int32".parse().unwrap()], &Attrs { n: 1, d: 2, ..Attrs::default() }).is_err());
 }
 

@@ -37,7 +37,8 @@ pub(super) fn result(name: &str, args: &[ValueType]) -> Option<ValueType> {
         "__double_as_longlong" => ValueType::Int { bits: 64, signed: true },
         "__longlong_as_double" => ValueType::F64,
         "sqrt" | "rsqrt" | "exp" | "log" | "sin" | "cos" | "erfc" | "erf" | "pow" | "ldexp" | "fabs" | "fmin"
-        | "fmax" | "rint" | "trunc" | "floor" | "ceil" | "round" | "tanh" | "atan" => float,
+        | "fmax" | "rint" | "trunc" | "floor" | "ceil" | "round" | "tanh" | "atan" | "exp2" | "log2" | "cbrt"
+        | "asin" | "acos" | "atan2" => float,
         _ => return None,
     })
 }

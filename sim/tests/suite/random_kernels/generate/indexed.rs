@@ -6,6 +6,9 @@ use hdl::Format;
 impl Generator<'_> {
     /// A vector that is reduced at an index, or a matrix in one of two ways.
     pub(super) fn indexed_output(&mut self, f: Format, name: &str, reduce: &str) -> Part {
+        if f.is_integral() && self.once_in(2) {
+            return self.sums_in_memory(f, name);
+        }
         if self.once_in(3) {
             let (c, index, e) = (self.scalar(UINT1, 2), self.scalar(f, 1), self.scalar(f, 2));
             let (then, otherwise) = (format!("{name}[1][(uint2)(@)]"), format!("{name}[(uint2)(@)][0]"));
@@ -15,6 +18,18 @@ impl Generator<'_> {
         }
         let (index, e) = (self.scalar(f, 2), self.scalar(f, 3));
         Part::statement(&format!("{f} {name}[5] fout; {name}[(int4)(@)] {reduce} @;"), vec![index, e])
+    }
+
+    /// An output of so many elements that a lane has their sums in memory.
+    fn sums_in_memory(&mut self, f: Format, name: &str) -> Part {
+        let reduce = if f.is_signed() && self.once_in(3) { "-=" } else { "+=" };
+        let (index, e) = (self.scalar(f, 2), self.scalar(f, 2));
+        if self.once_in(3) {
+            let (c, column) = (self.scalar(UINT1, 2), self.scalar(f, 1));
+            let text = format!("{f} {name}[4][5] fout; if (@) {{ {name}[(uint2)(@)][(int4)(@)] {reduce} @; }}");
+            return Part::statement(&text, vec![c, index, column, e]);
+        }
+        Part::statement(&format!("{f} {name}[20] fout; {name}[(int6)(@)] {reduce} @;"), vec![index, e])
     }
 
     /// A table of constants, and a value that is read from it.
