@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 /// Formats that are offered: one of each class, in a usual width.
 static FORMATS: &[&str] = &["int32", "uint32", "fixed32.31", "ufixed32.31", "float18.9", "float32.23"];
 
-/// What reduces into an output.
+/// The statements that reduce into an output.
 static REDUCTIONS: &[(&str, &str)] = &[
     ("+=", "adds to the sum"),
     ("-=", "takes away from the sum"),
@@ -114,7 +114,7 @@ fn variable_of_function(text: &str, at: usize) -> Option<&str> {
     Some(if is_name && !name.starts_with(|c: char| c.is_ascii_digit()) { name } else { "x" })
 }
 
-/// What a real function of `pg_fn` is made of: its variable, functions of real numbers, and constants.
+/// The words of a real function of `pg_fn`: its variable, functions of real numbers, and constants.
 fn parts_of_function(document: &mut Document, at: usize, variable: &str) -> Vec<CompletionItem> {
     let mut items = vec![first(item(variable, CompletionItemKind::VARIABLE, "the function's variable", None), true)];
     let is_number = |d: &&Definition| d.kind == Kind::Const && d.name != variable;

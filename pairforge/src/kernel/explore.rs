@@ -73,7 +73,7 @@ pub struct OutputError {
     pub rel_max: f64,
 }
 
-/// How far a variant is off on some data.
+/// The errors of a variant on some data.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Measured {
     pub errors: Vec<OutputError>,

@@ -16,7 +16,7 @@ use hdl::op::{Attrs, Operator, compare, float};
 use num_traits::{Signed, ToPrimitive, Zero};
 use std::sync::Arc;
 
-/// How near to an end a polynomial must fail, as a part of the end.
+/// The distance from an end within which a polynomial must fail, as a part of the end.
 const NEAR: f64 = 1.0 / 64.0;
 
 /// A piece of a function: on which side of `split` it is fitted by the distance from `end`.

@@ -185,7 +185,7 @@ fn text(graph: &Graph, report: &Report, sources: &Sources) -> String {
     out
 }
 
-/// What the bounds of values that come with a key are bounds of.
+/// The subject of the bounds of values that come with a key.
 fn selected(out: &mut String, graph: &Graph, report: &Report) {
     for row in selections::rows(graph).iter().filter(|row| row.outputs.len() > 1) {
         let key = &row.outputs[0];

@@ -41,7 +41,7 @@ thread_local!(static PATIENCE: Cell<Option<Patience>> = const { Cell::new(None) 
 const LOOK: u64 = 1 << 21;
 
 impl Patience {
-    /// What this thread was given last.
+    /// The patience that this thread was given last.
     pub fn given() -> Option<Patience> {
         PATIENCE.get()
     }
@@ -58,7 +58,7 @@ impl Patience {
 
 /// Does something whose searches end after so many seconds of a clock.
 pub fn patiently<T>(clock: fn() -> f64, seconds: f64, work: impl FnOnce() -> T) -> T {
-    /// What was given before, which a panic restores too.
+    /// The one that was given before, which a panic restores too.
     struct Before(Option<Patience>);
     impl Drop for Before {
         fn drop(&mut self) {

@@ -31,7 +31,7 @@ pub struct Atan2;
 /// Bits of a quotient's significand beyond those of the result.
 const MORE: u32 = 6;
 
-/// How one format is computed. All numbers depend on the format alone.
+/// The computation of one format. All numbers depend on the format alone.
 #[derive(Debug)]
 pub struct Prepared {
     pub format: Format,

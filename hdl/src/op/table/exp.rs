@@ -32,7 +32,7 @@ use crate::{Bounds, Flags, Format};
 pub struct Exp;
 pub struct Exp2;
 
-/// How one format is computed. All numbers depend on the format alone.
+/// The computation of one format. All numbers depend on the format alone.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub format: Format,

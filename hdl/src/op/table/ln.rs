@@ -83,7 +83,7 @@ impl Smooth for Ratio {
     }
 }
 
-/// How one format is computed. All numbers depend on the format alone.
+/// The computation of one format. All numbers depend on the format alone.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub format: Format,

@@ -65,7 +65,7 @@ pub const ACOS: Octaves = Octaves {
 pub const ATAN: Octaves =
     Octaves { call: Call::Atan, summary: "arc tangent in radians; faithful, by table and polynomial", real: f64::atan };
 
-/// How one format is computed. All numbers depend on the format and the function alone.
+/// The computation of one format. All numbers depend on the format and the function alone.
 #[derive(Debug)]
 pub struct Prepared {
     pub format: Format,

@@ -45,7 +45,7 @@ enum Reduction {
     Fixeds(Fixeds),
 }
 
-/// How one format is computed. All numbers depend on the format and the function alone.
+/// The computation of one format. All numbers depend on the format and the function alone.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub format: Format,

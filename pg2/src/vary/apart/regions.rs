@@ -14,7 +14,7 @@ const OF_PATTERNS: [&str; 2] = ["pg_bits", "pg_from_bits"];
 /// The comparisons, whose arguments have one format and whose result has none of theirs.
 const COMPARISONS: [BinaryOp; 6] = [BinaryOp::Lt, BinaryOp::Le, BinaryOp::Gt, BinaryOp::Ge, BinaryOp::Eq, BinaryOp::Ne];
 
-/// What is found on the way.
+/// The findings on the way.
 pub struct Walk<'a> {
     program: &'a Program<'a>,
     found: &'a [Found],

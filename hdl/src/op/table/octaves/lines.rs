@@ -13,7 +13,7 @@ pub const TAIL: f64 = 1.0 / 16.0;
 /// The octaves of the cubic root, which repeat.
 pub const PERIOD: u32 = 3;
 
-/// What is below the first octave.
+/// The treatment of what is below the first octave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Below {
     /// The argument itself, to a quarter of a place.
@@ -56,7 +56,7 @@ pub enum Place {
     Line {
         line: usize,
         fraction: u64,
-        /// What is added to the quantum.
+        /// The summand of the quantum.
         shift: i32,
         /// Whether the result changes its sign.
         negative: bool,
@@ -128,7 +128,7 @@ impl Layout {
         self.below == Below::Own && magnitude >> format.mant() < self.first as u64
     }
 
-    /// What is added to a quantum: the least and the most.
+    /// The least and the most that is added to a quantum.
     pub fn shifts(&self, format: Format) -> (i32, i32) {
         match self.below {
             Below::Similar => (1 - self.first as i32, 0),
