@@ -439,6 +439,15 @@ impl Reader {
     }
 
     fn call_or_name(&mut self, word: String) -> Result<usize, String> {
+        let is_numbered = matches!(self.tokens.get(self.at + 1), Some(Token::Number(_)));
+        if self.is("[") && !is_numbered {
+            // An entry of a table that is a parameter.
+            self.at += 1;
+            let (table, index) = (self.named(&word), self.expression()?);
+            self.expect("]")?;
+            let kind = ValueType::Int { bits: 64, signed: false };
+            return Ok(self.values.add(Made::Call("PF_AT".into()), kind, vec![table, index]));
+        }
         if !self.take("(") {
             let name = self.place(word)?;
             return Ok(self.named(&name));
