@@ -35,7 +35,8 @@ pub(super) fn result(name: &str, args: &[ValueType]) -> Option<ValueType> {
         // Elements of a table are held in as few bytes as they need; the most are words.
         "PF_AT" | "__popcll" | "__clzll" => I32,
         "__double_as_longlong" => ValueType::Int { bits: 64, signed: true },
-        "__longlong_as_double" => ValueType::F64,
+        // The float of a pattern.
+        "__longlong_as_double" | "number" => ValueType::F64,
         "sqrt" | "rsqrt" | "exp" | "log" | "sin" | "cos" | "erfc" | "erf" | "pow" | "ldexp" | "fabs" | "fmin"
         | "fmax" | "rint" | "trunc" | "floor" | "ceil" | "round" | "tanh" | "atan" | "exp2" | "log2" | "cbrt"
         | "asin" | "acos" | "atan2" => float,
@@ -61,7 +62,7 @@ fn call(name: &str, kind: ValueType) -> Operations {
         "PF_AT" => Operations { loads: 1, integer: 1, ..Operations::default() },
         "rint" | "trunc" | "floor" | "ceil" => conversions(1, 0),
         "round" => conversions(1, 4),
-        "fabs" | "__double_as_longlong" | "__longlong_as_double" => Operations::default(),
+        "fabs" | "__double_as_longlong" | "__longlong_as_double" | "number" => Operations::default(),
         "fmin" | "fmax" if is_single => integer(1),
         "fmin" | "fmax" => Operations { plain_f64: 1, integer: 4, ..Operations::default() },
         "ldexp" if is_single => single(0, 0, 2, 4),
