@@ -450,7 +450,7 @@ impl Generator<'_> {
                 let all = "pg_atan2(pg_tanh(pg_asin(pg_erf(@))), pg_cbrt(pg_erfc(pg_acos(pg_atan(pg_log2(@))))))";
                 let binary = ["pg_exp2(@)", "pg_log2(@)"];
                 match amount % 4 {
-                    1 if f.is_float() => two(all, a, b),
+                    1 | 3 if f.is_float() && table == 0 => two(all, a, b),
                     2 => one(binary[table % 2], a),
                     _ => one(["pg_exp(@)", "pg_log(@)", "pg_sin(@)", "pg_cos(@)"][table], a),
                 }
