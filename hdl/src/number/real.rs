@@ -22,7 +22,7 @@ pub mod work;
 mod tests;
 
 pub use dd::Dd;
-pub use evaluator::Evaluator;
+pub use evaluator::{Branches, Evaluator};
 pub use expr::{Call, Expr, Node};
 pub use interval::Interval;
 pub use jet::MAX_ORDER;

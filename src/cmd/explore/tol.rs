@@ -249,7 +249,7 @@ impl Problem<'_> {
     }
 }
 
-/// What is known of the formats, in lines.
+/// The facts that are known of the formats, in lines.
 fn heading(facts: &Facts, measured: &Measured, found: &Formats) -> String {
     let Clock { target, mhz, .. } = facts.clock;
     let (ni, nj) = facts.counts;

@@ -3,7 +3,7 @@
 use super::{Place, Value, json};
 use std::process::Command;
 
-/// What Neovim does. It writes its findings as JSON, and anything that goes wrong as `error`.
+/// The script that Neovim runs. It writes its findings as JSON, and anything that goes wrong as `error`.
 const SCRIPT: &str = r#"
 local found = {}
 local function write() vim.fn.writefile({ vim.fn.json_encode(found) }, "found.json") end

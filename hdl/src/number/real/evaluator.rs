@@ -229,6 +229,27 @@ impl Smooth for Evaluator {
     }
 }
 
+/// Several functions, of which each is a branch; the first stands for all.
+pub struct Branches(pub Vec<Evaluator>);
+
+impl Smooth for Branches {
+    fn value(&self, x: Dd) -> Option<Value> {
+        self.0[0].value(x)
+    }
+
+    fn range(&self, x: Interval) -> Interval {
+        self.0[0].range(x)
+    }
+
+    fn coefficients(&self, x: Interval, order: usize) -> [Interval; MAX_ORDER + 1] {
+        self.0[0].coefficients(x, order)
+    }
+
+    fn branch(&self, k: usize) -> Option<&dyn Smooth> {
+        Some(&self.0[k])
+    }
+}
+
 impl Smooth for Expr {
     fn value(&self, x: Dd) -> Option<Value> {
         Evaluator::new(self).value(x)

@@ -12,7 +12,7 @@ mod text;
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::exact::Exact;
-use crate::number::real::{Call, Dd, Evaluator, Expr, Interval, MAX_ORDER, Node, Smooth, Value, exp2};
+use crate::number::real::{Branches, Call, Dd, Evaluator, Expr, Node, exp2};
 use crate::op::accuracy::{Accuracy, Meaning};
 use crate::op::ctext::{CText, CVar};
 use crate::op::pieces::float_parts::max_field;
@@ -61,27 +61,6 @@ fn function(exchanged: bool, behind: bool) -> Evaluator {
     Evaluator::new(&e)
 }
 
-/// The functions of the lines.
-struct Octants([Evaluator; 4]);
-
-impl Smooth for Octants {
-    fn value(&self, x: Dd) -> Option<Value> {
-        self.0[0].value(x)
-    }
-
-    fn range(&self, x: Interval) -> Interval {
-        self.0[0].range(x)
-    }
-
-    fn coefficients(&self, x: Interval, order: usize) -> [Interval; MAX_ORDER + 1] {
-        self.0[0].coefficients(x, order)
-    }
-
-    fn branch(&self, k: usize) -> Option<&dyn Smooth> {
-        Some(&self.0[k])
-    }
-}
-
 /// A point as its quotient: the steps that bits, circuit and C text share.
 struct Quotient {
     exchanged: bool,
@@ -113,9 +92,9 @@ impl Prepared {
             own.resize(1 << bits_of(last), None);
             lines.append(&mut own);
         }
-        let octants = [(false, false), (false, true), (true, false), (true, true)].map(|(a, b)| function(a, b));
+        let octants = [(false, false), (false, true), (true, false), (true, true)].map(|(a, b)| function(a, b)).into();
         let problem = Problem {
-            f: &Octants(octants),
+            f: &Branches(octants),
             goal: Goal::Float { mant: m, lowest: 1 - bias, underflows: true },
             lines: &lines,
             bits: places,

@@ -26,7 +26,7 @@ use crate::op::table::poly::search::Problem;
 use crate::op::table::poly::{Goal, Limits, Table, search};
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
-use lines::{Functions, Layout, Place};
+use lines::{Layout, Place, functions};
 
 /// One of the functions.
 pub struct Octaves {
@@ -79,7 +79,7 @@ pub struct Prepared {
 impl Prepared {
     fn new(format: Format, call: Call) -> Prepared {
         let layout = Layout::new(format, call);
-        let functions = Functions::of(call);
+        let functions = functions(call);
         let problem = Problem {
             f: &functions,
             goal: Goal::Float { mant: format.mant(), lowest: 1 - format.bias(), underflows: true },

@@ -92,7 +92,7 @@ impl<'a> Data<'a> {
         })
     }
 
-    /// How far a variant is off on all inputs.
+    /// The errors of a variant on all inputs.
     pub fn measure(&self, graph: &Graph) -> Result<Measured, Failure> {
         let mut all = Measured { errors: Vec::new(), flags: hdl::Flags::NONE };
         for batch in &self.batches {

@@ -39,7 +39,7 @@ pub struct Search<'a> {
     pub data: &'a Data<'a>,
     pub clock: Clock,
     pub tolerance: f64,
-    /// What errors are to be below: less than that, where something is kept free for inputs on which nothing is measured.
+    /// The limit of errors: less than that, where something is kept free for inputs on which nothing is measured.
     aim: Mutex<f64>,
     /// Whether the proven bound is to be below the tolerance too.
     pub proven: bool,

@@ -44,6 +44,10 @@ fn reference(x: f64) -> Option<Dd> {
     Some(elementary::exp(Dd::from(x.clamp(-700.0, 700.0))))
 }
 
+/// Floats of which every argument is tried.
+pub const NARROW: [&str; 9] =
+    ["float4.1", "float5.2", "float5.1", "float6.2", "float8.4", "float12.6", "float13.1", "float18.9", "float16.10"];
+
 #[test]
 fn every_exponential_of_narrow_formats_is_faithful() {
     for format in [

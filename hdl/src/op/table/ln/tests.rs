@@ -1,7 +1,7 @@
 //! Logarithms against double-double arithmetic, whose digits are tested on their own.
 
 use super::*;
-use crate::op::table::exp::tests::check;
+use crate::op::table::exp::tests::{NARROW, check};
 use crate::op::table::func::tests::is_faithful;
 
 fn reference(x: f64) -> Option<Dd> {
@@ -10,17 +10,7 @@ fn reference(x: f64) -> Option<Dd> {
 
 #[test]
 fn every_logarithm_of_narrow_formats_is_faithful() {
-    for format in [
-        "float4.1",
-        "float5.2",
-        "float5.1",
-        "float6.2",
-        "float8.4",
-        "float12.6",
-        "float13.1",
-        "float18.9",
-        "float16.10",
-    ] {
+    for format in NARROW {
         check(&Log, format, 1, reference);
     }
     for format in

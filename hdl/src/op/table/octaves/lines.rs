@@ -2,7 +2,7 @@
 
 use crate::Format;
 use crate::number::exact::Exact;
-use crate::number::real::{Call, Dd, Evaluator, Expr, Interval, MAX_ORDER, Node, Smooth, Value, elementary, exp2};
+use crate::number::real::{Branches, Call, Dd, Evaluator, Expr, Node, elementary, exp2};
 use crate::op::pieces::float_parts::max_field;
 use crate::op::pieces::float_parts::shift::bits_of;
 use crate::op::table::poly::Line;
@@ -255,20 +255,16 @@ fn last(format: Format, call: Call) -> u64 {
 }
 
 /// The functions of the lines: of x, and of 1 - |x| for positive and for negative x.
-pub struct Functions(Vec<Evaluator>);
-
-impl Functions {
-    pub fn of(call: Call) -> Functions {
-        let mut all = vec![Evaluator::new(&Expr::of(call))];
-        if matches!(call, Call::Asin | Call::Acos) {
-            all.push(Evaluator::new(&folded(call == Call::Asin)));
-            let mut other = folded(false);
-            let (pi, own) = (other.push(Node::Pi), other.nodes.len() as u32 - 2);
-            other.push(Node::Sub(pi, own));
-            all.push(Evaluator::new(&other));
-        }
-        Functions(all)
+pub fn functions(call: Call) -> Branches {
+    let mut all = vec![Evaluator::new(&Expr::of(call))];
+    if matches!(call, Call::Asin | Call::Acos) {
+        all.push(Evaluator::new(&folded(call == Call::Asin)));
+        let mut other = folded(false);
+        let (pi, own) = (other.push(Node::Pi), other.nodes.len() as u32 - 2);
+        other.push(Node::Sub(pi, own));
+        all.push(Evaluator::new(&other));
     }
+    Branches(all)
 }
 
 /// The arc cosine of 1 - w, which is 2 atan(sqrt(w / (2 - w))), or the arc sine.
@@ -286,22 +282,4 @@ fn folded(sine: bool) -> Expr {
         e.push(Node::Sub(right, angle));
     }
     e
-}
-
-impl Smooth for Functions {
-    fn value(&self, x: Dd) -> Option<Value> {
-        self.0[0].value(x)
-    }
-
-    fn range(&self, x: Interval) -> Interval {
-        self.0[0].range(x)
-    }
-
-    fn coefficients(&self, x: Interval, order: usize) -> [Interval; MAX_ORDER + 1] {
-        self.0[0].coefficients(x, order)
-    }
-
-    fn branch(&self, k: usize) -> Option<&dyn Smooth> {
-        Some(&self.0[k])
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::number::real::{Evaluator, Expr, Smooth};
-use crate::op::table::exp::tests::check;
+use crate::op::table::exp::tests::{NARROW, check};
 use testkit::Random;
 
 const ALL: [&Octaves; 7] = [&TANH, &ERF, &ERFC, &CBRT, &ASIN, &ACOS, &ATAN];
@@ -24,17 +24,7 @@ fn faithful(op: &'static Octaves, format: &str, step: u64) {
 #[test]
 fn every_result_of_narrow_formats_is_faithful() {
     for op in ALL {
-        for format in [
-            "float4.1",
-            "float5.2",
-            "float5.1",
-            "float6.2",
-            "float8.4",
-            "float12.6",
-            "float13.1",
-            "float18.9",
-            "float16.10",
-        ] {
+        for format in NARROW {
             faithful(op, format, 1);
         }
     }
