@@ -69,3 +69,30 @@ pub fn lint_text(top: &str, verilog: &str, what: &str) {
     lint(&["-Wno-DECLFILENAME", "--top-module", top, file_name], what);
     std::fs::remove_file(&file).expect("it was written");
 }
+
+/// Whether tests with many cases take all of them, as in `make proofs` (`PROOFS=1`).
+pub fn in_depth() -> bool {
+    std::env::var_os("PROOFS").is_some_and(|v| v == "1")
+}
+
+/// A test's cases: all of them in depth, else so many, evenly spread from the first one on.
+pub fn some<T>(cases: impl IntoIterator<Item = T>, count: usize) -> impl Iterator<Item = T> {
+    let cases: Vec<T> = cases.into_iter().collect();
+    let all = cases.len();
+    let taken = if in_depth() { all } else { count.min(all) };
+    let bin = move |k: usize| k * taken / all;
+    cases.into_iter().enumerate().filter(move |(k, _)| *k == 0 || bin(*k) != bin(k - 1)).map(|(_, case)| case)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn some_cases_are_spread_from_the_first_on() {
+        if !super::in_depth() {
+            assert_eq!(super::some(0..10, 3).collect::<Vec<_>>(), [0, 4, 7]);
+            assert_eq!(super::some(0..2, 3).collect::<Vec<_>>(), [0, 1]);
+            assert_eq!(super::some(0..5, 1).collect::<Vec<_>>(), [0]);
+        }
+        assert_eq!(super::some(0..0, 3).count(), 0);
+    }
+}

@@ -40,9 +40,12 @@ fn check(designs: &[&[&str]]) {
 
 #[test]
 fn designs_lint_without_a_word() {
-    check(&[&["p2p", "--stream", "64", "--jmem", "4096", "--groups", "2"]]);
-    check(&[&["m2l_paper", "--stream", "128", "--pipelines", "3", "--freq", "100", "--target", "ecp5"]]);
-    check(&[&["p2p_paper", "--ii", "3", "--pipelines", "2"], &["nearest", "--ii", "5", "--pipelines", "1"]]);
+    let alone: [&[&[&str]]; 3] = [
+        &[&["p2p", "--stream", "64", "--jmem", "4096", "--groups", "2"]],
+        &[&["m2l_paper", "--stream", "128", "--pipelines", "3", "--freq", "100", "--target", "ecp5"]],
+        &[&["p2p_paper", "--ii", "3", "--pipelines", "2"], &["nearest", "--ii", "5", "--pipelines", "1"]],
+    ];
+    testkit::some(alone, 2).for_each(check);
 }
 
 #[test]

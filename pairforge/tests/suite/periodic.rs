@@ -53,12 +53,12 @@ fn check_orders(axes: [bool; 3], dist: Distribution, charge: Charge) {
 
 #[test]
 fn errors_fall_with_the_order_along_all_axes() {
-    ALL_AXES.into_iter().for_each(|axes| check_orders(axes, Distribution::Uniform, Charge::Random));
+    testkit::some(ALL_AXES, 3).for_each(|axes| check_orders(axes, Distribution::Uniform, Charge::Random));
 }
 
 #[test]
 fn errors_fall_with_the_order_for_clusters_layers_and_net_charges() {
-    for axes in [[true; 3], [true, false, true], [false, true, false]] {
+    for axes in testkit::some([[true, false, true], [true; 3], [false, true, false]], 1) {
         check_orders(axes, Distribution::Uniform, Charge::Positive);
         check_orders(axes, Distribution::Normal, Charge::Random);
         check_orders(axes, Distribution::Layer, Charge::Positive);
@@ -69,7 +69,7 @@ fn errors_fall_with_the_order_for_clusters_layers_and_net_charges() {
 fn what_far_images_give_is_exact_for_charges_near_the_centre() {
     // The multipole of a small cloud converges fast, so that the lattice's sums show to the last digits: charges, dipoles and
     // quadrupoles, with the background's quadratic term.
-    for axes in ALL_AXES {
+    for axes in testkit::some(ALL_AXES, 3) {
         for basis in [Basis::Solid, Basis::Cartesian] {
             for charge in [Charge::Random, Charge::Positive] {
                 let mut p = generate(7, Distribution::Uniform, charge, 5);
@@ -99,7 +99,7 @@ fn values(solution: &Solution) -> Vec<Force> {
 
 #[test]
 fn one_and_two_particles_feel_their_images() {
-    for axes in [[true; 3], [true, true, false], [false, false, true]] {
+    for axes in testkit::some([[true, true, false], [true; 3], [false, false, true]], 2) {
         for (n, leaf) in [(1, 64), (2, 1), (3, 1)] {
             let mut p = generate(n, Distribution::Uniform, Charge::Positive, 11);
             // Next to a face of the box.

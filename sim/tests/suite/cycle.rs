@@ -53,7 +53,7 @@ fn the_whole_engine_clock_for_clock(engines: &[(u32, u32)], pairs: usize) {
                 Some(outcome)
             };
             let Some(flat) = run(CycleOptions { flat: true, noise, ..CycleOptions::default() }) else { return };
-            for threads in [1, 2, 5] {
+            for threads in testkit::some([1, 5, 2], 2) {
                 let split =
                     run(CycleOptions { threads, noise, ..CycleOptions::default() }).expect("Verilator is there");
                 assert_eq!(split.counters, flat.counters);

@@ -89,6 +89,7 @@ fn one_lane_and_narrow_records_agree_with_the_model() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn eight_lanes_on_32_bits_agree_with_the_model() {
     random_streams(&eight_lanes_on_32_bits(), 4);
 }
@@ -110,6 +111,7 @@ fn three_lanes_on_64_bits_agree_with_the_model() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn eight_lanes_on_128_bits_agree_with_the_model() {
     random_streams(&config(layout(&["int32"; 3], &["int32"; 7], &["int64"], &[("int64", Sum); 5]), 8, 128, 4), 12);
 }
@@ -142,6 +144,7 @@ fn three_groups_of_a_lane_each_agree_with_the_model() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn five_groups_of_three_lanes_on_64_bits_agree_with_the_model() {
     let config = config(layout(&["int40"], &["int32"; 2], &["int64"], &[("int64", Sum)]), 15, 64, 5);
     random_streams(&grouped(config, 5), 12);
@@ -159,7 +162,7 @@ fn lane_groups_as_separate_simulations_agree_with_the_model() {
 }
 
 fn separate_simulations(config: Config) {
-    for seed in 1..=6 {
+    for seed in testkit::some(1..=6, 2) {
         let noise = Noise { seed, gap: 0.2, stall: [0.0, 0.5, 0.95][seed as usize % 3] };
         let options = CycleOptions { threads: 2, noise, effort: Effort::Least, ..CycleOptions::default() };
         let Some(mut engine) = built(CycleEngine::build(&config, &pipeline(&config), &options)) else { return };

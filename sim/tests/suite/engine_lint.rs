@@ -78,7 +78,7 @@ fn lanes_are_clean(widths: &[u32], numbers: &[u32]) {
 fn numbers_of_lanes_and_stream_widths_are_clean() {
     lanes_are_clean(&[32], &[1, 5]);
     lanes_are_clean(&[64], &[2, 8]);
-    lanes_are_clean(&[128], &[3, 64]);
+    lanes_are_clean(&[128], &[3]);
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn groups_are_clean(widths: &[u32], numbers: &[(u32, u32)]) {
 #[test]
 fn numbers_of_lane_groups_are_clean() {
     groups_are_clean(&[32], &[(6, 3)]);
-    groups_are_clean(&[64], &[(2, 2), (15, 5)]);
-    groups_are_clean(&[128], &[(32, 16)]);
+    groups_are_clean(&[64], &[(2, 2)]);
+    groups_are_clean(&[128], &[(15, 5)]);
     let none = layout(&[], &[], &[], &[("uint1", Max)]);
     check(&Config { groups: 3, ..config(none, 3, 32, 1) });
 }
@@ -109,7 +109,7 @@ fn numbers_of_lane_groups_are_clean() {
 #[test]
 #[ignore = "a proof in depth"]
 fn every_number_of_lane_groups_on_every_stream_width_is_clean() {
-    groups_are_clean(&[32, 64, 128], &[(2, 2), (6, 3), (15, 5), (64, 8), (64, 16)]);
+    groups_are_clean(&[32, 64, 128], &[(2, 2), (6, 3), (15, 5), (32, 16), (64, 8), (64, 16)]);
 }
 
 /// Records of every kind, the k-th on the widths that `of` says.

@@ -55,8 +55,8 @@ fn shipped_kernels_of_the_fmm_agree_with_the_emulator_on_every_engine() {
 }
 
 #[test]
-fn a_third_of_the_other_shipped_kernels_agree_with_the_emulator() {
-    for kernel in Way::Engine.kernels() {
+fn some_of_the_other_shipped_kernels_agree_with_the_emulator() {
+    for kernel in testkit::some(Way::Engine.kernels(), 3) {
         agree(kernel.name, kernel.text, ONE_ENGINE, PAIRS);
     }
 }

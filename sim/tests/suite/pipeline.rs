@@ -85,8 +85,8 @@ fn named(names: &'static [&'static str]) -> impl Iterator<Item = pg2::kernels::K
 // Engines of shipped kernels are simulated in `kernels.rs`; here every pair is compared, not its sums alone. `products.rs` has
 // pipelines of P2P.
 #[test]
-fn the_pipelines_of_a_third_of_the_shipped_kernels_give_the_bits_and_flags_of_their_graphs() {
-    shipped_agree(Way::Pipeline.kernels().copied().chain(named(&["p2p_small", "m2l_1"])), 500);
+fn the_pipelines_of_some_of_the_shipped_kernels_give_the_bits_and_flags_of_their_graphs() {
+    shipped_agree(testkit::some(Way::Pipeline.kernels().copied(), 4).chain(named(&["p2p_small", "m2l_1"])), 500);
 }
 
 #[test]

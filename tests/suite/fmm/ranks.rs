@@ -82,7 +82,7 @@ fn ranks_give_the_files_of_one() {
         "--backend cpu --n 300 --p2p p2p_yukawa --param kappa=4 --order 3 --leaf 20",
         "--backend emulator --n 300 --dist plummer --p2p fourth.pg2 --order 3 --leaf 20",
     ];
-    for (k, words) in cases.iter().enumerate() {
+    for (k, words) in testkit::some(cases.iter().enumerate(), 6) {
         // Particles as text, and as an array.
         let saved = ["p.csv", "p.npy"][k % 2];
         let files = |name: &str| [p.bytes(&format!("{name}.csv")), p.bytes(&format!("{name}-{saved}"))];
@@ -107,17 +107,15 @@ fn a_wanted_error_on_ranks_takes_the_options_of_one() {
     let has_mpi = testkit::require("mpirun");
     let crowd: String = (0..90).map(|k| format!("0.3,0.4,0.5,{}\n", k % 5 - 1)).collect();
     p.write("crowd.csv", "x,y,z,q\n".to_string() + &crowd);
-    for (k, words) in [
+    let all = [
         "--backend cpu --n 3000 --dist plummer --tol 1e-5",
         "--backend cpu --n 900 --periodic 1 --tol 1e-3",
         "--backend cpu --n 2 --tol 1e-3",
         "--backend cpu --particles crowd.csv --tol 1e-3",
         "--backend emulator --n 400 --dist sphere --leaf 30 --tol 3e-3",
         "--backend cpu --n 600 --p2p p2p_yukawa --param kappa=4 --tol 1e-2",
-    ]
-    .iter()
-    .enumerate()
-    {
+    ];
+    for (k, words) in testkit::some(all.iter().enumerate(), 3) {
         run(&p, &format!("{words} -o one.csv --json one.json"));
         let same = |name: &str, what: &str| {
             let [one, some] = ["one", name].map(|name| p.json(&format!("{name}.json")));
