@@ -22,7 +22,7 @@ test: setup
 
 proofs: tools
 	@scripts/setup.sh nvim:neovim
-	REQUIRE_TOOLS=1 cargo test --workspace --locked -- --ignored
+	PROOFS=1 REQUIRE_TOOLS=1 cargo test --workspace --locked -- --include-ignored
 
 demo: build
 	scripts/demo.sh

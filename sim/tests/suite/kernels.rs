@@ -41,7 +41,7 @@ fn agree(name: &str, text: &str, engines: &[(u32, u32)], pairs: usize) {
 
 #[test]
 fn shipped_kernels_of_the_fmm_agree_with_the_emulator() {
-    for (k, kernel) in pg2::kernels::KERNELS.iter().filter(|k| of_fmm(k.name)).enumerate() {
+    for (k, kernel) in testkit::some(pg2::kernels::KERNELS.iter().filter(|k| of_fmm(k.name)), 4).enumerate() {
         agree(kernel.name, kernel.text, &ENGINES[k % ENGINES.len()..][..1], PAIRS);
     }
 }
