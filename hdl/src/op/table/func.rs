@@ -4,6 +4,7 @@
 //! [`prepared`] the table; faithfulness is described in [`crate::op::table::poly`].
 
 mod domain;
+mod ends;
 mod hardware;
 mod kept;
 mod prepared;
@@ -11,6 +12,7 @@ mod recent;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub(super) use kept::{digest, store};
 pub use kept::{Store, keep_in};
 pub use prepared::{Failure, MOST_WORK, Prepared, prepared, work};
 

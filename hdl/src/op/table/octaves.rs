@@ -20,6 +20,7 @@ use crate::op::facts;
 use crate::op::semantics::Real;
 use crate::op::table::MAX_MANT;
 use crate::op::table::exp::c_call;
+use crate::op::table::kept::kept;
 use crate::op::table::once::Once;
 use crate::op::table::poly::result::{Known, to_float};
 use crate::op::table::poly::search::Problem;
@@ -87,7 +88,9 @@ impl Prepared {
             bits: format.mant(),
             argument: lines::TAIL,
         };
-        let table = search(&problem, Limits { blocks: 64, pieces: 200_000 }).expect("the function is smooth");
+        let limits = Limits { blocks: 64, pieces: 200_000 };
+        let name = format!("{call:?} in {format}");
+        let table = kept(&name, || search(&problem, limits).expect("the function is smooth"));
         let mut known = Known::of(&table, format);
         let (least, most) = layout.shifts(format);
         known.low += least;

@@ -18,6 +18,9 @@ use std::sync::OnceLock;
 const FULL: Limits = Limits { blocks: 16, pieces: 12_000 };
 const WIDE: Limits = Limits { blocks: 32, pieces: 24_000 };
 
+/// The mark of a record for [`Domain::octaves_of_ends`].
+pub const ENDS: i32 = 0;
+
 /// Why a function has no table.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Failure {
@@ -42,7 +45,7 @@ pub const MOST_WORK: u64 = 1_000_000_000;
 ///
 /// The evaluation: the argument is brought into the interval; a float's exponent field less `lines.field` (plus one, but
 /// at least 0, with a line for the tiny) and its sign are the line, its fraction is the fraction; a fixed less the
-/// lower end is the fraction. [`Table::eval`] gives h and its quantum, which are rounded to nearest even.
+/// lower end is the fraction, or, where a function is steep at an end, [`Lines::ends`] says what both are. [`Table::eval`] gives h and its quantum, which are rounded to nearest even.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub format: Format,
@@ -79,7 +82,8 @@ impl Prepared {
         };
         let work = meter.spent();
         if let (Ok(p), Some(store)) = (&made, store) {
-            let found = Found { floor: p.floor, degree: p.table.degree, top: p.table.top, work };
+            let floor = p.lines.ends.map_or(p.floor, |_| Some(ENDS));
+            let found = Found { floor, degree: p.table.degree, top: p.table.top, work };
             store.save(&key, &found.record(&key));
         }
         (made, work)
@@ -88,14 +92,17 @@ impl Prepared {
     /// The table that a search has found before; `None` where the record does not lead to one.
     fn again(format: Format, function: &Function, found: &Found) -> Option<Prepared> {
         let domain = Domain::new(format, &function.lo, &function.hi)?;
-        let goal = match (format.frac(), found.floor) {
-            (None, floor) => float_goal(format, floor),
-            (Some(frac), None) => fixed_goal(format, frac),
-            (Some(_), Some(_)) => return None,
+        let goal = match format.frac() {
+            None => float_goal(format, found.floor),
+            Some(frac) => fixed_goal(format, frac),
         };
         let limits = if format.is_float() && found.floor.is_none() { FULL } else { WIDE };
         let f = &function.evaluator;
-        let lines = domain.lines(f, goal)?;
+        let lines = match (format.is_float(), found.floor) {
+            (true, _) | (false, None) => domain.lines(f, goal)?,
+            (false, Some(ENDS)) => domain.octaves_of_ends()?,
+            (false, Some(_)) => return None,
+        };
         let problem = Problem { f, goal, lines: &lines.lines, bits: lines.bits, argument: 0.0 };
         let table = found_before(&problem, limits, found.degree, found.top)?;
         Some(match format.is_float() {
@@ -119,7 +126,11 @@ impl Prepared {
                 // What one attempt cannot find in a part of the work another one may.
                 let limits = if floor.is_none() { FULL } else { WIDE };
                 let is_last = k + 1 == floors.len();
-                let found = meter.part(is_last, || attempt(f, &domain, float_goal(format, *floor), limits, meter));
+                let found = meter.part(is_last, || {
+                    let goal = float_goal(format, *floor);
+                    let lines = domain.lines(f, goal).ok_or(Failure::Undefined(0.0))?;
+                    attempt(f, &domain, lines, goal, limits, meter)
+                });
                 match found.unwrap_or(Err(Failure::Costly)) {
                     Ok((lines, table)) => {
                         return Ok(Prepared::floats(format, domain, lines, table, *floor));
@@ -131,7 +142,16 @@ impl Prepared {
             let is_costly = failures.contains(&Failure::Costly);
             return Err(if is_costly { Failure::Costly } else { failures.pop().expect("there is an attempt") });
         };
-        let (lines, table) = attempt(f, &domain, fixed_goal(format, frac), WIDE, meter)?;
+        let goal = fixed_goal(format, frac);
+        let line = domain.lines(f, goal).expect("a fixed has a line");
+        let (lines, table) = match attempt(f, &domain, line, goal, WIDE, meter) {
+            Err(failure @ Failure::Large { at, .. }) if domain.is_near_end(at) => {
+                let octaves = domain.octaves_of_ends().ok_or(failure.clone())?;
+                let found = meter.part(false, || attempt(f, &domain, octaves, goal, WIDE, meter));
+                found.and_then(Result::ok).ok_or(failure)?
+            }
+            found => found?,
+        };
         Ok(Prepared::fixeds(format, domain, lines, table))
     }
 
@@ -160,7 +180,8 @@ impl Prepared {
     pub fn place(&self, x: u64) -> (usize, u64) {
         let (format, lines) = (self.format, &self.lines);
         if !format.is_float() {
-            return (0, (format.to_int(x) - format.to_int(self.domain.lo)) as u64);
+            let from = (format.to_int(x) - format.to_int(self.domain.lo)) as u64;
+            return lines.ends.map_or((0, from), |ends| ends.place(from));
         }
         let field = (x >> format.mant()) as u32 & ((1 << format.exp()) - 1);
         let line = (field + lines.tiny as u32).saturating_sub(lines.field);
@@ -173,7 +194,8 @@ impl Prepared {
         let (format, lines) = (self.format, &self.lines);
         if !format.is_float() {
             let kind = CType::of(format);
-            return c.wrap(format, format!("{x} - {}", kind.number(self.domain.lo as i128)));
+            let from = c.wrap(format, format!("{x} - {}", kind.number(self.domain.lo as i128)));
+            return lines.ends.map_or(from.clone(), |ends| ends.c_place(c, &from));
         }
         let field = floats::field(c, format, false, x);
         let line = c.set(I32, format!("{field} + {} - {}", lines.tiny as u32, lines.field));
@@ -211,15 +233,15 @@ fn fixed_goal(format: Format, frac: u32) -> Goal {
     Goal::Fixed { unit: -(frac as i32), reach: Interval::new(low, high) }
 }
 
-/// The lines and the table of a goal.
+/// The table of a goal, with its lines.
 fn attempt(
     f: &dyn Smooth,
     domain: &Domain,
+    lines: Lines,
     goal: Goal,
     limits: Limits,
     meter: &Meter,
 ) -> Result<(Lines, Table), Failure> {
-    let lines = domain.lines(f, goal).ok_or(Failure::Undefined(0.0))?;
     let problem = Problem { f, goal, lines: &lines.lines, bits: lines.bits, argument: 0.0 };
     match search_metered(&problem, limits, meter) {
         Ok(table) => Ok((lines, table)),

@@ -364,3 +364,31 @@ fn every_circuit_can_be_built() {
         }
     }
 }
+
+/// Steep at one end, at the other one, and at both.
+#[test]
+fn fixeds_are_faithful_where_a_function_is_steep_at_an_end() {
+    for (format, text, lo, hi, step) in [
+        ("fixed32.30", "1 x x * - sqrt", "0", "1", 20_011),
+        ("ufixed32.31", "1 x x * - sqrt", "0", "1", 20_011),
+        ("fixed32.30", "1 x x * - sqrt", "-1", "1", 20_011),
+        ("fixed32.24", "x sqrt", "0", "100", 20_011),
+        ("fixed28.24", "x 1 + cbrt", "-1", "0.7", 1_009),
+        ("fixed32.26", "x acos", "-1", "1", 20_011),
+    ] {
+        let inst = check(format, text, (lo, hi), step);
+        let (p, function) = (of(&inst), function_of(&inst));
+        assert!(p.lines.ends.is_some(), "{text} on {format}");
+        // Next to the ends, closer and closer.
+        let ends = [p.domain.lo, p.domain.hi].map(|end| p.format.to_int(end));
+        for k in 0..(ends[1] - ends[0]).ilog2() * 8 {
+            let away = (1i128 << (k / 8)) * (8 + (k % 8) as i128) / 8;
+            for x in [ends[0] + away - 1, ends[1] - away + 1] {
+                let x = x.clamp(ends[0], ends[1]) as u64 & p.format.mask();
+                let ((y, flags), value) = (p.eval(x), function.evaluator.value(Dd::from(p.format.to_f64(x))).unwrap());
+                assert!(is_faithful(p.format, y, flags, value.value, None), "{text} on {format} at {x:#x}");
+            }
+        }
+        println!("{format} {text}: {:?}", Func.table(&inst));
+    }
+}

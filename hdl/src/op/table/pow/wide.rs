@@ -14,6 +14,7 @@ use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::max_field;
 use crate::op::pieces::float_parts::pack::flag_port;
 use crate::op::pieces::parts;
+use crate::op::table::kept::kept;
 use crate::op::table::once::Once;
 use crate::op::table::poly::coefficients::MAX_DEGREE;
 use crate::op::table::poly::hardware as poly;
@@ -56,7 +57,8 @@ impl Wide {
             argument: 0.0,
         };
         let limits = Limits { blocks: 256, pieces: 200_000 };
-        let table = search_of_degree(&problem, limits, MAX_DEGREE).expect("powers are smooth");
+        let search = || search_of_degree(&problem, limits, MAX_DEGREE).expect("powers are smooth");
+        let table = kept(&format!("power {n}/{d} in {format}"), search);
         let mut known = Known::of(&table, format);
         let ends = [1, max_field(format) as i32].map(|field| n * (field - format.bias()).div_euclid(d));
         known.low += ends[0].min(ends[1]);
