@@ -110,7 +110,9 @@ pub fn run(args: &Args, tolerance: f64) -> Result<(), Failure> {
         if !apart.keep(&graph, name) {
             let names: Vec<&str> = graph.pins.iter().map(|p| p.name.as_str()).collect();
             let (origin, names) = (&kernel.origin, names.join(", "));
-            return Err(Failure::Input(format!("--keep: {origin} has no pin and no float named `{name}`; its pins are {names}")));
+            return Err(Failure::Input(format!(
+                "--keep: {origin} has no pin and no float named `{name}`; its pins are {names}"
+            )));
         }
     }
     if apart.knobs.iter().all(|knob| knob.is_kept) {
@@ -139,7 +141,8 @@ pub fn run(args: &Args, tolerance: f64) -> Result<(), Failure> {
     let facts = Facts { tolerance, bound, counts: data.counts(), drawn: files.is_none(), clock };
     let mut heading = heading(&facts, &measured, &found);
     if let Some(why) = refused(&graph, &again) {
-        let _ = writeln!(heading, "`pairforge fmm --p2p` takes these formats no longer: {why}; --keep xi,xj keeps them");
+        let _ =
+            writeln!(heading, "`pairforge fmm --p2p` takes these formats no longer: {why}; --keep xi,xj keeps them");
     }
     let program = heading.lines().map(|line| format!("// {line}\n")).collect::<String>() + "\n" + &text;
     let mut batch = output::Batch::default();

@@ -12,8 +12,8 @@ mod recent;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub(super) use kept::{digest, store};
 pub use kept::{Store, keep_in};
+pub(super) use kept::{digest, store};
 pub use prepared::{Failure, MOST_WORK, Prepared, prepared, work};
 
 use crate::circuit::{Circuit, Sig};

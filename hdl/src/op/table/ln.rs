@@ -231,7 +231,10 @@ impl Prepared {
         let m = &self.multiples;
         let (unit, off) = (1i128 << (self.sum_frac - m.frac), m.off());
         let (first, last) = (m.of(m.first), m.of(m.last));
-        Span { low: (first.min(0) - off) * unit, high: (last.max(0) + off - 1 + (1 << (m.frac - !self.binary as u32))) * unit }
+        Span {
+            low: (first.min(0) - off) * unit,
+            high: (last.max(0) + off - 1 + (1 << (m.frac - !self.binary as u32))) * unit,
+        }
     }
 
     /// The conversion of a fixed's sum, cut off four places below the result's last.

@@ -166,7 +166,14 @@ impl Domain {
         let (lo, hi) = (key(self.format, self.lo), key(self.format, self.hi));
         let ends = Ends::new((hi - lo) as u64)?;
         let frac = self.format.frac().expect("a fixed");
-        Some(Lines { lines: ends.lines(self.ends, frac), bits: ends.bits - 1, field: 0, tiny: false, sign: None, ends: Some(ends) })
+        Some(Lines {
+            lines: ends.lines(self.ends, frac),
+            bits: ends.bits - 1,
+            field: 0,
+            tiny: false,
+            sign: None,
+            ends: Some(ends),
+        })
     }
 
     /// The least and the greatest magnitude of the arguments of one sign, 0 among the positive ones; `None` if none is.

@@ -76,7 +76,8 @@ impl Ends {
         let (kind, bits) = (from.kind, self.bits);
         let upper = c.test(format!("{from} > {}", kind.number(self.half as i128)));
         let near = c.set(kind, format!("{upper} ? {} - {from} : {from}", kind.number(self.last as i128)));
-        let moved = c.set(I32, format!("{near} == 0 ? 0 : (int32_t)pf_clz{0}({near}) - {1}", kind.bits, kind.bits - bits));
+        let moved =
+            c.set(I32, format!("{near} == 0 ? 0 : (int32_t)pf_clz{0}({near}) - {1}", kind.bits, kind.bits - bits));
         let line = c.set(I32, format!("({near} == 0 ? {bits} : {moved}) | ({upper} ? {} : 0)", 1 << self.own()));
         let fraction = c.set(kind, format!("({near} << {moved}) & {}", kind.number((1 << (bits - 1)) - 1)));
         let kind = CType::unsigned(bits - 1 + self.own() + 1);

@@ -369,12 +369,10 @@ fn every_circuit_can_be_built() {
 #[test]
 fn fixeds_are_faithful_where_a_function_is_steep_at_an_end() {
     for (format, text, lo, hi, step) in [
-        ("fixed32.30", "1 x x * - sqrt", "0", "1", 20_011),
-        ("ufixed32.31", "1 x x * - sqrt", "0", "1", 20_011),
-        ("fixed32.30", "1 x x * - sqrt", "-1", "1", 20_011),
-        ("fixed32.24", "x sqrt", "0", "100", 20_011),
-        ("fixed28.24", "x 1 + cbrt", "-1", "0.7", 1_009),
-        ("fixed32.26", "x acos", "-1", "1", 20_011),
+        ("ufixed32.31", "1 x x * - sqrt", "0", "1", 200_003),
+        ("fixed32.30", "1 x x * - sqrt", "-1", "1", 200_003),
+        ("fixed32.24", "x sqrt", "0", "100", 200_003),
+        ("fixed28.24", "x 1 + cbrt", "-1", "0.7", 10_007),
     ] {
         let inst = check(format, text, (lo, hi), step);
         let (p, function) = (of(&inst), function_of(&inst));

@@ -84,7 +84,12 @@ fn worst(op: &'static dyn Operator, binary: bool, format: Format, count: usize) 
         }
     }
     assert!(worst < op.accuracy(&inst).ulps, "{} {format}: {worst}", op.name());
-    println!("{} {format}: {worst:.4} of {:.4} ulp, {:?}", op.name(), op.accuracy(&inst).ulps, op.table(&inst).unwrap());
+    println!(
+        "{} {format}: {worst:.4} of {:.4} ulp, {:?}",
+        op.name(),
+        op.accuracy(&inst).ulps,
+        op.table(&inst).unwrap()
+    );
     worst
 }
 
