@@ -29,6 +29,13 @@ pub fn best_leaf(n: usize, order: usize, real: Real) -> usize {
     n.div_ceil(1 << (3 * best)).max(1)
 }
 
+/// Pairs of cells that M2L goes over in a tree of one depth: on each level, pairs whose parents are near, less those that are
+/// near themselves.
+pub fn m2l_pairs(depth: u32) -> u64 {
+    let near = |level: u32| (3 * (1u64 << level) - 2).pow(3);
+    (2..=depth.min(DEEPEST)).map(|level| 64 * near(level - 1) - near(level)).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,11 +1,11 @@
 //! One run of all stages: box, tree, the shares of the GPUs, and the stages.
 
 use super::communicator::{Team, Transfer, numbers};
-use super::depth::cost;
+use super::depth::{cost, m2l_pairs};
 use super::memory::{BOUNDS_BLOCKS, Bounds, Cells, Parts, Problem, Status};
 use super::split::{LeafShare, Rows, cost_of, split};
 use super::stages::On;
-use super::{DEEPEST, GpuFmm, Loaded, Run, Units, depth_for};
+use super::{DEEPEST, GpuFmm, Loaded, Run, TreeKind, Units, depth_for};
 use crate::cuda::CudaError;
 use crate::cuda::driver::{Clock, Outcome, Times};
 use crate::cuda::gpu_device::{GpuDevice, Size};
@@ -16,18 +16,18 @@ use fmm::tree::boxmap::BoxMap;
 use pg2::backend::cuda::p2p::Real;
 use std::ops::Range;
 
-/// Pairs of P2P a particle up to which the mixed path, with its adaptive tree, is not faster.
-const MOST_PAIRS: f64 = 1e5;
-
 /// Greater powers of two than these are left to the caller.
 const MOST_SHIFT: i32 = 60;
 const MOST_EXPONENT: i32 = 500;
 
+/// Notes the time between two stages on all GPUs.
+pub type Tick<'a> = dyn FnMut() -> Result<(), CudaError> + 'a;
+
 /// Lengths and charges of a run.
-struct Scales {
-    map: BoxMap,
-    exponent: i32,
-    eps: f64,
+pub struct Scales {
+    pub map: BoxMap,
+    pub exponent: i32,
+    pub eps: f64,
 }
 
 /// A tree whose cells are counted.
@@ -61,30 +61,14 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             Err(why) => return Ok(Err(why)),
         };
         tick()?;
-        let Some(counted) = self.tree(team, &scales, leaf)? else {
-            return Ok(Err("the particles are too uneven for a tree of one depth".into()));
+        let counted = if self.tree == TreeKind::Adaptive { None } else { self.tree(team, &scales, leaf)? };
+        let found = match counted {
+            Some(counted) => self.run_at_one_depth(team, &scales, counted, &mut tick)?,
+            None => self.run_adaptive(team, &scales, leaf, &mut tick)?,
         };
-        let parts = split(&counted.rows.rows, counted.depth, self.order, T::REAL, team.all());
-        let plan = Plan { depth: counted.depth, rows: counted.rows, parts };
-        self.sort(team, &scales, &plan)?;
-        tick()?;
-        let all = self.on(team, &scales, &plan);
-        self.stages(team, &all, &plan, &mut tick)?;
-        let status = self.status(team)?;
-        if status.lost > 0 {
-            return Ok(Err("some particles are so close that a result leaves the arithmetic".into()));
-        }
-        let own = &plan.parts[team.own()];
-        let mut run = Run {
-            map: scales.map,
-            exponent: scales.exponent,
-            depth: plan.depth,
-            pairs: counted.pairs,
-            status,
-            times: Times::default(),
-            travelled: 0.0,
-            work: own.iter().map(|part| 1e-9 * cost_of(&plan.rows.rows, part, plan.depth, self.order, T::REAL)).sum(),
-            targets: own.iter().map(|part| part.targets as u64).sum(),
+        let mut run = match found {
+            Ok(run) => run,
+            Err(why) => return Ok(Err(why)),
         };
         for (k, clock) in clocks.iter().enumerate() {
             run.times = run.times.slowest(clock.read(|first, second| team.exchanging(k, first, second))?);
@@ -93,6 +77,39 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             run.travelled = run.travelled.max(team.exchanging(k, first, &team.so_far())?);
         }
         Ok(Ok(run))
+    }
+
+    /// All of a run behind the counts of cells.
+    fn run_at_one_depth(
+        &mut self,
+        team: &Team<C>,
+        scales: &Scales,
+        counted: Counted,
+        tick: &mut Tick,
+    ) -> Result<Outcome<Run>, CudaError> {
+        let parts = split(&counted.rows.rows, counted.depth, self.order, T::REAL, team.all());
+        let plan = Plan { depth: counted.depth, rows: counted.rows, parts };
+        self.sort(team, scales, &plan)?;
+        tick()?;
+        let all = self.on(team, scales, &plan);
+        self.stages(team, &all, &plan, tick)?;
+        let status = self.status(team)?;
+        if status.lost > 0 {
+            return Ok(Err("some particles are so close that a result leaves the arithmetic".into()));
+        }
+        let own = &plan.parts[team.own()];
+        Ok(Ok(Run {
+            map: scales.map,
+            exponent: scales.exponent,
+            depth: plan.depth,
+            pairs: counted.pairs,
+            far: [m2l_pairs(plan.depth), 0, 0],
+            status,
+            times: Times::default(),
+            travelled: 0.0,
+            work: own.iter().map(|part| 1e-9 * cost_of(&plan.rows.rows, part, plan.depth, self.order, T::REAL)).sum(),
+            targets: own.iter().map(|part| part.targets as u64).sum(),
+        }))
     }
 
     /// The counts that the GPUs made while they computed.
@@ -127,13 +144,16 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         Ok(all.iter().map(|numbers| Bounds::of(numbers)).reduce(Bounds::join).expect("there is a process"))
     }
 
-    /// Counts particles and pairs in trees of rising depth until one is good; none may be.
+    /// Counts particles and pairs in a tree of one depth, if it suits the particles; where it has to, in deeper ones too.
     fn tree(&mut self, team: &Team<C>, scales: &Scales, leaf: usize) -> Result<Option<Counted>, CudaError> {
         let (n, order) = (self.n, self.order);
         let costs = |tree: &Counted| cost(tree.pairs as f64, tree.depth, order, T::REAL);
         let mut tree = self.count(team, scales, depth_for(n, leaf))?;
         // Uniform particles have no more pairs than this.
         let even = 40.0 * n as f64 * (n as f64 / 8f64.powi(tree.depth as i32) + 2.0);
+        if self.tree == TreeKind::Chosen {
+            return Ok((tree.pairs as f64 <= even).then_some(tree));
+        }
         while tree.pairs as f64 > even && tree.depth < DEEPEST {
             // The cells alone may cost more than all of this.
             if cost(0.0, tree.depth + 1, order, T::REAL) >= costs(&tree) {
@@ -146,8 +166,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             }
             tree = deeper;
         }
-        let is_good = tree.pairs as f64 <= even.max(MOST_PAIRS * n as f64);
-        Ok(is_good.then_some(tree))
+        Ok(Some(tree))
     }
 
     /// Counts the particles of all leaves of a depth, each GPU those of its share, and the pairs of P2P on all GPUs.

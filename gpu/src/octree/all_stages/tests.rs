@@ -1,7 +1,10 @@
 //! The kernels of the GPU, compiled for the host, and on a GPU where there is one.
 
+mod adaptive;
+
 use super::*;
 use crate::cuda::device::Device;
+use crate::cuda::octree::{TreeKind, m2l_pairs};
 use crate::cuda::on_host::{self, HostDevice};
 use crate::cuda::{compile, device};
 use fmm::data::particles::Particles;
@@ -29,6 +32,7 @@ fn computed_on<T: Number, C: GpuDevice>(
     let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).expect("it is 1/r");
     let units = Units { potential: units.potential, gradient: units.gradient, length };
     let mut whole: GpuFmm<T, C> = GpuFmm::new(&devices, &kernel, order, units).expect("it compiles");
+    whole.tree = TreeKind::OneDepth;
     let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
     let task = Task { name: "host", geometry, sets, options: &options, leaf: Some(leaf) };
     let team = Team::alone(&devices);
