@@ -92,9 +92,10 @@ pub enum TreeKind {
 }
 
 /// All kernels of the tree of one depth.
-const KERNELS: [&str; 22] = [
+const KERNELS: [&str; 23] = [
     "bounds",
     "all_bounds",
+    "sample",
     "count",
     "share_cells",
     "share_sums",
@@ -128,6 +129,8 @@ pub struct GpuFmm<T: Number, C: GpuDevice = Device> {
     /// The kernel of P2P, and the tree that runs take.
     graph: Graph,
     pub tree: TreeKind,
+    /// Whether the last adaptive tree had levels that a sort by the upper digits does not know.
+    is_deep: bool,
     /// Particles of all GPUs, and the parts that they are shared out in.
     n: usize,
     parts: Parts,
@@ -201,7 +204,18 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             }
         }
         let (graph, tree) = (graph.clone(), TreeKind::default());
-        Ok(GpuFmm { shape, order, units, graph, tree, n: 0, parts: Parts { devices: 1, kinds: 1 }, is_linked, loaded })
+        Ok(GpuFmm {
+            shape,
+            order,
+            units,
+            graph,
+            tree,
+            is_deep: false,
+            n: 0,
+            parts: Parts { devices: 1, kinds: 1 },
+            is_linked,
+            loaded,
+        })
     }
 
     /// Memory for particles, which the GPUs of this process share evenly. If each GPU's share is as before, it keeps what it has.

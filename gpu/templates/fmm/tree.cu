@@ -58,6 +58,27 @@ extern "C" __global__ void __launch_bounds__(256) all_bounds(const Problem p, co
     reduce(own, p.bounds);
 }
 
+// One block: how many of SAMPLES particles, evenly among the numbers of `all`, are in this share, whose numbers begin at `first`, in each
+// cell of the third level: into `near`.
+#define SAMPLES 4096
+#define SAMPLED 512
+
+extern "C" __global__ void __launch_bounds__(1024) sample(const Problem p, const uint32_t first, const uint32_t all)
+{
+    __shared__ uint32_t counts[SAMPLED];
+    for (uint32_t k = threadIdx.x; k < SAMPLED; k += 1024)
+        counts[k] = 0;
+    __syncthreads();
+    for (uint32_t k = threadIdx.x; k < SAMPLES; k += 1024) {
+        const uint32_t i = (uint32_t)((uint64_t)k * all / SAMPLES) - first;
+        if (i < p.n)
+            atomicAdd(&counts[(grid(unit(p.z[i], 2, p)) >> 28) << 6 | (grid(unit(p.y[i], 1, p)) >> 28) << 3 | grid(unit(p.x[i], 0, p)) >> 28], 1u);
+    }
+    __syncthreads();
+    for (uint32_t k = threadIdx.x; k < SAMPLED; k += 1024)
+        ((uint32_t *)p.near)[k] = counts[k];
+}
+
 // The cell of each particle of the share, how many of its cell came before, and how many particles of the share a cell has.
 extern "C" __global__ void __launch_bounds__(256) count(const Problem p)
 {

@@ -8,7 +8,7 @@ mod memory;
 mod stages;
 
 use super::communicator::{Team, Transfer, numbers};
-use super::depth::cost;
+use super::depth::{best_leaf, best_of_any, cost};
 use super::memory::Tables;
 use super::run::{Scales, Tick};
 use super::text::{Shape, adaptive as text_of};
@@ -19,12 +19,12 @@ use crate::cuda::gpu_device::{GpuDevice, Size};
 use crate::cuda::p2p::Number;
 use fmm::direct::p2p::Limits;
 use fmm::expansion::solid::dense::Dense;
-use memory::{COUNTS, Counted, Levels, ListRoom, MOST_LEAF, Memory, Problem};
+use memory::{COUNTS, Counted, DEEPEST, Levels, ListRoom, MOST_LEAF, Memory, Problem, SHORT};
 use pg2::backend::cuda::p2p::{Real, Unfit};
 use stages::On;
 use std::ops::Range;
 
-const KERNELS: [&str; 20] = [
+const KERNELS: [&str; 21] = [
     "keys",
     "count_digits",
     "scan_rows",
@@ -40,6 +40,7 @@ const KERNELS: [&str; 20] = [
     "m2m",
     "m2l",
     "p2l",
+    "m2p",
     "l2l",
     "p2p",
     "again",
@@ -58,14 +59,16 @@ pub struct Adaptive<T: Number, C: GpuDevice> {
 /// Pairs of P2P a particle up to which a run takes place. Only leaves on the deepest level have more.
 const MOST_PAIRS: f64 = 1e5;
 
-/// The particles of a leaf at most, in a tree whose leaves are to have so many in the mean if the particles are even.
-fn most_of_leaf(mean: usize) -> usize {
-    mean.saturating_mul(2).clamp(1, MOST_LEAF)
+/// The particles of a leaf at most, in a tree whose leaves are to have so many in the mean if the particles are even: twice as many, or,
+/// if the mean is the one that costs least, what costs least here, for any number of particles.
+fn most_of_leaf(mean: usize, n: usize, order: usize, real: Real) -> usize {
+    let most = if mean == best_leaf(n, order, real) { best_of_any(order, real) } else { mean.saturating_mul(2) };
+    most.clamp(1, MOST_LEAF)
 }
 
 /// The particles of a cell up to which P2P takes less time than M2P or P2L.
 fn worth(terms: usize) -> usize {
-    8 + terms * 3 / 5
+    16 + terms
 }
 
 /// Of each GPU of all processes how many sources it has of the input, and targets that are none.
@@ -168,12 +171,8 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
                 team.transfer(&from, &to, &copies)?;
             }
         }
-        let mut problem = self.adaptive_problem(scales, &shares, most_of_leaf(leaf));
-        self.ons(team, problem).iter().try_for_each(On::sort)?;
-        let mut totals = vec![0; COUNTS];
-        let first = self.loaded[0].tree();
-        team.devices[0].read(first.totals.get(), 0, &mut totals)?;
-        let levels = Levels::new(totals);
+        let mut problem = self.adaptive_problem(scales, &shares, most_of_leaf(leaf, n, self.order, T::REAL));
+        let levels = self.levels(team, &mut problem)?;
         let eps = scales.map.length(scales.eps) * 2f64.powi(levels.deepest as i32);
         if eps > Limits::of::<T>().eps {
             return Ok(Err("the softening length is very large beside the smallest cells".into()));
@@ -196,30 +195,26 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         }
         self.ons(team, problem).iter().try_for_each(|on| on.make_cells(&levels))?;
         let ends = self.ends(team, problem)?;
-        let counted = self.lists(team, problem, &levels, &ends)?;
-        if self.sum(team, &counted)?.p2p as f64 > MOST_PAIRS * n as f64 {
-            return Ok(Err("the particles are too uneven: many are in one place".into()));
-        }
         tick()?;
+        // Where lists need more memory than there was, they are made again, and what depends on them.
+        stages::stages(&self.shared(team, problem, &ends), &levels, tick)?;
+        let is_shared = team.all() > 1;
+        if !is_shared {
+            tick()?;
+        }
+        while self.grow(team, problem, &ends)? {
+            stages::stages(&self.shared(team, problem, &ends), &levels, &mut || Ok(()))?;
+        }
         let all = self.shared(team, problem, &ends);
-        stages::stages(&all, &levels, &counted, tick)?;
-        if team.all() > 1 {
-            let near: Vec<_> = self.loaded[..count].iter().map(|l| l.tree().near.get()).collect();
-            let devices = team.all();
-            let of = |from: usize| {
-                let part = 4 * ends[from] as usize..4 * ends[from + 1] as usize;
-                let to = (0..devices).filter(move |to| *to != from);
-                to.map(move |to| Transfer { from, at: part.start, part: part.clone(), to })
-            };
-            team.transfer(&near, &near, &(0..devices).flat_map(of).collect::<Vec<_>>())?;
-            for (on, number) in all.iter().zip(team.own()) {
-                let [sources, targets] = shares.of(number).map(|share| [share.start as u32, share.len() as u32]);
-                on.launch("spread", Size::of_threads(n), &[sources[0], sources[1], targets[0], targets[1]])?;
-            }
+        if is_shared {
+            self.gather(team, &all, &shares, &ends)?;
+            tick()?;
         }
-        tick()?;
         let all = all.iter().map(On::counted).collect::<Result<Vec<_>, _>>()?;
         let own = self.sum(team, &all)?;
+        if own.p2p > problem.most_pairs {
+            return Ok(Err("the particles are too uneven: many are in one place".into()));
+        }
         if own.lost > 0 {
             return Ok(Err("some particles are so close that a result leaves the arithmetic".into()));
         }
@@ -236,6 +231,33 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             work: 1e-9 * cost(all.iter().map(|one| one.p2p as f64).sum(), 0, self.order, T::REAL),
             targets: targets as u64,
         }))
+    }
+
+    /// Sorts the particles and counts their cells. A sort by the upper digits is enough for most; whether it is depends on the particles
+    /// alone, so that their order does too.
+    fn levels(&mut self, team: &Team<C>, problem: &mut Problem) -> Result<Levels, CudaError> {
+        let mut sorted = |first: u32, last: usize| {
+            problem.last_level = last as u64;
+            self.ons(team, *problem).iter().try_for_each(|on| on.sort(first))?;
+            let mut totals = vec![0; COUNTS];
+            team.devices[0].read(self.loaded[0].tree().totals.get(), 0, &mut totals)?;
+            Ok(Levels::new(totals))
+        };
+        let (first, last) = SHORT;
+        let mut levels = None;
+        // What suited the last run is tried first.
+        if self.is_deep {
+            levels = Some(sorted(0, DEEPEST)?).filter(|levels| levels.deepest > last);
+        }
+        let levels = match levels {
+            Some(levels) => levels,
+            None => match sorted(first, last)? {
+                levels if levels.are_full() => sorted(0, DEEPEST)?,
+                levels => levels,
+            },
+        };
+        self.is_deep = levels.deepest > last;
+        Ok(levels)
     }
 
     /// Compiles the kernels and sends their tables, unless they are there.
@@ -288,6 +310,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             most_leaf: most_leaf as u64,
             worth: worth((self.order + 1) * (self.order + 1)) as u64,
             end_target: self.n as u32,
+            most_pairs: (MOST_PAIRS * self.n as f64) as u64,
             ..Problem::default()
         }
     }
@@ -320,37 +343,41 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         Ok(ends)
     }
 
-    /// Makes the lists, again where they need more memory than there was; with what the first GPU counted.
-    fn lists(
-        &mut self,
-        team: &Team<C>,
-        problem: Problem,
-        levels: &Levels,
-        ends: &[u32],
-    ) -> Result<Vec<Counted>, CudaError> {
-        let mut all = self.shared(team, problem, ends);
-        all.iter().try_for_each(|on| on.lists(levels))?;
-        let mut counted = all.iter().map(On::counted).collect::<Result<Vec<_>, _>>()?;
-        let lacks =
-            |counted: &Counted, p: &Problem| counted.u > p.u_room || counted.w > p.w_room || counted.x > p.x_room;
-        let lacking: Vec<bool> = all.iter().zip(&counted).map(|(on, counted)| lacks(counted, &on.problem)).collect();
-        if lacking.contains(&true) {
-            for (k, (device, loaded)) in team.devices.iter().zip(&mut self.loaded).enumerate() {
-                if lacking[k] {
-                    let memory = loaded.tree_mut();
-                    let [u, w, x] = [counted[k].u, counted[k].w, counted[k].x].map(|count| count as usize);
-                    memory.for_lists(device, ListRoom { u, w, x })?;
-                    let kept = Counted { m2l: counted[k].m2l, ..Counted::default() };
-                    device.write(&kept.words(), memory.status.memory.as_mut().expect("it was reserved"), 0)?;
-                }
-            }
-            all = self.shared(team, problem, ends);
-            for (k, on) in all.iter().enumerate().filter(|(k, _)| lacking[*k]) {
-                on.lists(levels)?;
-                counted[k] = on.counted()?;
-            }
+    /// Gives every GPU the results of all, and the parts of the input theirs.
+    fn gather(&self, team: &Team<C>, all: &[On<T, C>], shares: &Shares, ends: &[u32]) -> Result<(), CudaError> {
+        let near: Vec<_> = all.iter().map(|on| on.memory.near.get()).collect();
+        let devices = team.all();
+        let of = |from: usize| {
+            let part = 4 * ends[from] as usize..4 * ends[from + 1] as usize;
+            let to = (0..devices).filter(move |to| *to != from);
+            to.map(move |to| Transfer { from, at: part.start, part: part.clone(), to })
+        };
+        team.transfer(&near, &near, &(0..devices).flat_map(of).collect::<Vec<_>>())?;
+        all.iter().zip(team.own()).try_for_each(|(on, number)| {
+            let [sources, targets] = shares.of(number).map(|share| [share.start as u32, share.len() as u32]);
+            on.launch("spread", Size::of_threads(self.n), &[sources[0], sources[1], targets[0], targets[1]])
+        })
+    }
+
+    /// Whether the lists of a GPU of this process lack memory, which they have after this.
+    fn grow(&mut self, team: &Team<C>, problem: Problem, ends: &[u32]) -> Result<bool, CudaError> {
+        let all = self.shared(team, problem, ends);
+        let counted = all.iter().map(On::counted).collect::<Result<Vec<_>, _>>()?;
+        let lacks = |(on, counted): (&On<T, C>, &Counted)| {
+            let Problem { u_room, w_room, x_room, .. } = on.problem;
+            counted.u > u_room || counted.w > w_room || counted.x > x_room
+        };
+        if !all.iter().zip(&counted).any(lacks) {
+            return Ok(false);
         }
-        Ok(counted)
+        for ((device, loaded), counted) in team.devices.iter().zip(&mut self.loaded).zip(counted) {
+            let [u, w, x] = [counted.u, counted.w, counted.x].map(|count| count as usize);
+            let memory = loaded.tree_mut();
+            memory.for_lists(device, ListRoom { u, w, x })?;
+            let kept = Counted { m2l: counted.m2l, ..Counted::default() };
+            device.write(&kept.words(), memory.status.memory.as_mut().expect("it was reserved"), 0)?;
+        }
+        Ok(true)
     }
 
     /// The counts of all GPUs together.

@@ -1,6 +1,6 @@
 //! One run of all stages: box, tree, the shares of the GPUs, and the stages.
 
-use super::communicator::{Team, Transfer, numbers};
+use super::communicator::{Team, Transfer, bytes_of, numbers, of};
 use super::depth::{cost, m2l_pairs};
 use super::memory::{BOUNDS_BLOCKS, Bounds, Cells, Parts, Problem, Status};
 use super::split::{LeafShare, Rows, cost_of, split};
@@ -146,6 +146,9 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
 
     /// Counts particles and pairs in a tree of one depth, if it suits the particles; where it has to, in deeper ones too.
     fn tree(&mut self, team: &Team<C>, scales: &Scales, leaf: usize) -> Result<Option<Counted>, CudaError> {
+        if self.tree == TreeKind::Chosen && self.is_clearly_uneven(team, scales)? {
+            return Ok(None);
+        }
         let (n, order) = (self.n, self.order);
         let costs = |tree: &Counted| cost(tree.pairs as f64, tree.depth, order, T::REAL);
         let mut tree = self.count(team, scales, depth_for(n, leaf))?;
@@ -167,6 +170,39 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             tree = deeper;
         }
         Ok(Some(tree))
+    }
+
+    /// Whether some of the particles, the same on any number of GPUs, show that a tree of one depth does not suit them, which takes less time
+    /// than to count all in its leaves.
+    fn is_clearly_uneven(&self, team: &Team<C>, scales: &Scales) -> Result<bool, CudaError> {
+        const SAMPLES: f64 = 4096.0;
+        const CELLS: usize = 512;
+        // For fewer particles, counting takes no longer.
+        const LEAST: usize = 1 << 17;
+        if self.n < LEAST || self.loaded[0].places.is_apart == 1 {
+            return Ok(false);
+        }
+        let own: Vec<u64> = self.loaded[..team.devices.len()].iter().map(|l| l.particles.n as u64).collect();
+        let all = if team.is_alone() { own } else { team.travel(|| numbers(team.others, &own))?.concat() };
+        let first = |device: usize| all[..device].iter().sum::<u64>() as u32;
+        for ((device, loaded), number) in team.devices.iter().zip(&self.loaded).zip(team.own()) {
+            let problem = loaded.places.scaled::<T>(scales, self.units, 3);
+            let size = Size { blocks: 1, threads: 1024 };
+            loaded.kernels.launch(device, "sample", size, &problem, &[first(number), self.n as u32])?;
+        }
+        let mut counts = vec![0u64; CELLS];
+        let mut words = vec![T::default(); CELLS * size_of::<u32>() / size_of::<T>()];
+        for (device, loaded) in team.devices.iter().zip(&self.loaded) {
+            device.read(&loaded.particles.near, 0, &mut words)?;
+            of::<u32>(bytes_of(&words)).iter().zip(&mut counts).for_each(|(own, all)| *all += *own as u64);
+        }
+        if !team.is_alone() {
+            let all = team.travel(|| numbers(team.others, &counts))?;
+            counts = (0..CELLS).map(|k| all.iter().map(|one| one[k]).sum()).collect();
+        }
+        // Pairs in one cell, beside those of uniform particles.
+        let pairs: f64 = counts.iter().map(|c| (c * c.saturating_sub(1)) as f64).sum();
+        Ok(pairs * CELLS as f64 > 1.9 * SAMPLES * (SAMPLES - 1.0))
     }
 
     /// Counts the particles of all leaves of a depth, each GPU those of its share, and the pairs of P2P on all GPUs.

@@ -8,7 +8,8 @@
 #define DEEPEST 21
 #define LEVELS (DEEPEST + 1)
 #define LEAVES (8 * LEVELS)     // the row of counts that has the leaves, behind those by level and octant
-#define COUNTS (LEAVES + 1)
+#define FULL (LEAVES + 1)       // that of particles in leaves of the last level which hold more than a leaf should
+#define COUNTS (FULL + 1)
 #define NONE 0xffffffffu
 #define IS_LEAF 0x80000000u     // of an entry of the table of colleagues
 #define ROWS (ORDER + 1)        // degrees of an expansion
@@ -76,9 +77,10 @@ struct Problem {
     uint64_t n, targets;        // particles, and the first of them that is no source; n if there is none
     uint64_t is_apart;          // whether targets are no sources
     uint64_t is_shared;         // whether other GPUs have results of other leaves
+    uint64_t last_level;        // cells there are not split
     uint64_t most_leaf, worth;  // particles of a leaf at most; particles of a cell up to which P2P takes less time than M2P or P2L
     uint64_t cell_count, leaf_count, deepest;
-    uint64_t u_room, w_room, x_room;
+    uint64_t u_room, w_room, x_room, most_pairs;
     uint32_t level_start[LEVELS + 1];
     uint32_t first_target, end_target;  // sorted particles whose results this GPU has
 };

@@ -1,4 +1,4 @@
-// P2M, M2M, P2L, L2L, and L2P with M2P, in real solid harmonics, lengths in units of a cell.
+// P2M, M2M, P2L, L2L, M2P and L2P in real solid harmonics, lengths in units of a cell.
 
 // The place to whose regular harmonics, over the distance, the irregular ones at a place are equal; and one over the distance.
 PF Real inverted(Real *at)
@@ -71,54 +71,50 @@ extern "C" __global__ void __launch_bounds__(128) p2l(const Problem p)
             l[k * 32 + lane] += sums[k];
 }
 
-// Some cells of a level a block, of which those that are split have what their children give: a thread for each term of each.
-extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) m2m(const Problem p, const uint32_t level)
+// A block a cell of a level, if it is split: what its children give. A thread has a term of what one child gives.
+extern "C" __global__ void __launch_bounds__(8 * TERMS) m2m(const Problem p, const uint32_t level)
 {
-    __shared__ Real children[FAMILIES][8][TERMS];
-    const uint32_t family = threadIdx.x / TERMS, row = threadIdx.x % TERMS;
-    const uint32_t cell = p.level_start[level] + blockIdx.x * FAMILIES + family;
-    const uint32_t mask = cell < p.level_start[level + 1] ? p.masks[cell] : 0;
-    const uint32_t child = mask != 0 ? p.cells[cell].child : 0, count = __popc(mask);
-    for (uint32_t k = 0; k < count; k++)
-        children[family][k][row] = p.m[(uint64_t)(child + k) * PITCH + row];
-    __syncthreads();
+    __shared__ Real children[8][TERMS], parts[8][TERMS];
+    const uint32_t octant = threadIdx.x / TERMS, row = threadIdx.x % TERMS, cell = p.level_start[level] + blockIdx.x;
+    const uint32_t mask = p.masks[cell];
     if (mask == 0)
         return;
-    Real sum = 0;
-    uint32_t k = 0;
-    for (uint32_t o = 0; o < 8; o++) {
-        if ((mask >> o & 1) == 0)
-            continue;
-#pragma unroll 6
+    const bool is_there = mask >> octant & 1;
+    if (is_there)
+        children[octant][row] = p.m[(uint64_t)child_of(p, cell, mask, octant) * PITCH + row];
+    __syncthreads();
+    Real part = 0;
+    if (is_there)
+#pragma unroll 12
         for (int c = 0; c < TERMS; c++)
-            sum += p.up[(o * TERMS + c) * TERMS + row] * children[family][k][c];
-        k++;
-    }
-    p.m[(uint64_t)cell * PITCH + row] = sum;
+            part += p.up[(octant * TERMS + c) * TERMS + row] * children[octant][c];
+    parts[octant][row] = part;
+    __syncthreads();
+    if (octant != 0)
+        return;
+    for (uint32_t o = 1; o < 8; o++)
+        part += parts[o][row];
+    p.m[(uint64_t)cell * PITCH + row] = part;
 }
 
 // The same for the local expansions of children.
-extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) l2l(const Problem p, const uint32_t level)
+extern "C" __global__ void __launch_bounds__(8 * TERMS) l2l(const Problem p, const uint32_t level)
 {
-    __shared__ Real parents[FAMILIES][TERMS];
-    const uint32_t family = threadIdx.x / TERMS, row = threadIdx.x % TERMS;
-    const uint32_t cell = p.level_start[level] + blockIdx.x * FAMILIES + family;
-    const uint32_t mask = cell < p.level_start[level + 1] && is_own(p, p.cells[cell]) ? p.masks[cell] : 0;
-    if (mask != 0)
-        parents[family][row] = p.l[(uint64_t)cell * PITCH + row];
-    __syncthreads();
-    if (mask == 0)
+    __shared__ Real parent[TERMS];
+    const uint32_t octant = threadIdx.x / TERMS, row = threadIdx.x % TERMS, cell = p.level_start[level] + blockIdx.x;
+    const uint32_t mask = p.masks[cell];
+    if (mask == 0 || !is_own(p, p.cells[cell]))
         return;
-    uint32_t child = p.cells[cell].child;
-    for (uint32_t o = 0; o < 8; o++) {
-        if ((mask >> o & 1) == 0)
-            continue;
-        Real sum = 0;
-#pragma unroll 6
-        for (int c = 0; c < TERMS; c++)
-            sum += p.down[(o * TERMS + c) * TERMS + row] * parents[family][c];
-        p.l[(uint64_t)child++ * PITCH + row] += sum;
-    }
+    if (octant == 0)
+        parent[row] = p.l[(uint64_t)cell * PITCH + row];
+    __syncthreads();
+    if ((mask >> octant & 1) == 0)
+        return;
+    Real sum = 0;
+#pragma unroll 12
+    for (int c = 0; c < TERMS; c++)
+        sum += p.down[(octant * TERMS + c) * TERMS + row] * parent[c];
+    p.l[(uint64_t)child_of(p, cell, mask, octant) * PITCH + row] += sum;
 }
 
 // The factors of regular harmonics in a potential and its gradient, by a warp.
@@ -148,7 +144,73 @@ PF void add_regular(const Real4 *const factors, const Real *const at, Real (&sum
     });
 }
 
-// A warp a leaf: its local expansion, the multipole expansions of its list W, and what P2P gave, in boxes and in the order of the input.
+// The factors from what P2P gives for a leaf to boxes.
+PF void units_of(const Problem &p, const Cell &leaf, Real &potential, Real &gradient)
+{
+    const Real edge = SINGLE ? (Real)side(leaf.level) : (Real)1;
+    potential = edge * (Real)p.potential;
+    gradient = edge * edge * (Real)p.gradient;
+}
+
+#define M2P_WARPS 8
+
+// A block a leaf with a list W, of which a warp takes every eighth cell: adds to what P2P gave, in its units.
+extern "C" __global__ void __launch_bounds__(32 * M2P_WARPS) m2p(const Problem p)
+{
+    __shared__ Real4 all[M2P_WARPS][TERMS], sums[M2P_WARPS][32];
+    const uint32_t leaf = blockIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const Part list = p.w_at[leaf];
+    if (list.count == 0)
+        return;
+    const Cell own = p.cells[p.leaves[leaf]];
+    Real4 *const factors = all[warp];
+    Real potential, gradient;
+    units_of(p, own, potential, gradient);
+    // 32 particles at a time, since every expansion serves all of them.
+    for (uint32_t first = own.first; first < own.end; first += 32) {
+        const uint32_t i = first + lane;
+        const Record r = p.records[i < own.end ? i : own.first];
+        Real4 total = {0, 0, 0, 0};
+        for (uint32_t k = warp; k < list.count; k += M2P_WARPS) {
+            const uint32_t source = p.w[list.first + k];
+            __syncwarp();
+            make_factors(p, p.m + (uint64_t)source * PITCH, factors);
+            __syncwarp();
+            const Middle middle = middle_of(p.cells[source]);
+            // With y = x / x^2 the potential is F(y) / |x|, of which F is a sum of regular harmonics.
+            Real x[3], y[3], sum[4] = {0, 0, 0, 0};
+            relative(r, middle, p, x);
+            for (int a = 0; a < 3; a++)
+                y[a] = x[a];
+            const Real inverse = inverted(y), inverse2 = inverse * inverse, edge = (Real)middle.side;
+            add_regular(factors, y, sum);
+            const Real along = 2 * (y[0] * sum[1] + y[1] * sum[2] + y[2] * sum[3]) + sum[0];
+            const Real scale = inverse * inverse2 * (edge * edge);
+            total.x += sum[0] * inverse * edge;
+            total.y += (sum[1] - along * x[0]) * scale;
+            total.z += (sum[2] - along * x[1]) * scale;
+            total.w += (sum[3] - along * x[2]) * scale;
+        }
+        sums[warp][lane] = total;
+        __syncthreads();
+        if (warp == 0 && i < own.end) {
+            for (uint32_t w = 1; w < M2P_WARPS; w++) {
+                const Real4 other = sums[w][lane];
+                (total.x += other.x, total.y += other.y, total.z += other.z, total.w += other.w);
+            }
+            Real4 near = p.near[i];
+            near.x += total.x / potential;
+            near.y += total.y / gradient;
+            near.z += total.z / gradient;
+            near.w += total.w / gradient;
+            p.near[i] = near;
+        }
+        __syncthreads();
+    }
+}
+
+// A warp a leaf: adds its local expansion to what P2P and M2P gave, and writes all in boxes, in the order of the input, or, with several
+// GPUs, in that of sorted particles.
 extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
 {
     __shared__ Real4 all[4][TERMS];
@@ -161,53 +223,23 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
         return;
     Real4 *const factors = all[threadIdx.x / 32];
     const Middle middle = middle_of(own);
-    const Part list = p.w_at[leaf];
     const Real potential = (Real)middle.side, gradient = potential * potential;
-#if SINGLE
-    const Real of_near = potential * (Real)p.potential, of_slope = gradient * (Real)p.gradient;
-#else
-    const Real of_near = p.potential, of_slope = p.gradient;
-#endif
-    // 32 particles at a time, since every expansion serves all of them.
-    for (uint32_t first = own.first; first < own.end; first += 32) {
-        const uint32_t i = first + lane;
-        const bool is_there = i < own.end;
-        const Record r = is_there ? p.records[i] : p.records[own.first];
-        Real total[4] = {0, 0, 0, 0};
+    Real of_near, of_slope;
+    units_of(p, own, of_near, of_slope);
+    if (own.level >= 2) {
+        make_factors(p, p.l + (uint64_t)cell * PITCH, factors);
+        __syncwarp();
+    }
+    for (uint32_t i = own.first + lane; i < own.end; i += 32) {
+        Real sum[4] = {0, 0, 0, 0};
         if (own.level >= 2) {
-            __syncwarp();
-            make_factors(p, p.l + (uint64_t)cell * PITCH, factors);
-            __syncwarp();
-            Real at[3], sum[4] = {0, 0, 0, 0};
-            relative(r, middle, p, at);
+            Real at[3];
+            relative(p.records[i], middle, p, at);
             add_regular(factors, at, sum);
-            total[0] = sum[0] * potential;
-            for (int a = 1; a < 4; a++)
-                total[a] = sum[a] * gradient;
         }
-        for (uint32_t k = 0; k < list.count; k++) {
-            const uint32_t source = p.w[list.first + k];
-            __syncwarp();
-            make_factors(p, p.m + (uint64_t)source * PITCH, factors);
-            __syncwarp();
-            const Middle of_source = middle_of(p.cells[source]);
-            // With y = x / x^2 the potential is F(y) / |x|, of which F is a sum of regular harmonics.
-            Real x[3], y[3], sum[4] = {0, 0, 0, 0};
-            relative(r, of_source, p, x);
-            for (int a = 0; a < 3; a++)
-                y[a] = x[a];
-            const Real inverse = inverted(y), inverse2 = inverse * inverse;
-            add_regular(factors, y, sum);
-            const Real scale = (Real)of_source.side, along = 2 * (y[0] * sum[1] + y[1] * sum[2] + y[2] * sum[3]) + sum[0];
-            total[0] += sum[0] * inverse * scale;
-            for (int a = 0; a < 3; a++)
-                total[1 + a] += (sum[1 + a] - along * x[a]) * inverse * inverse2 * (scale * scale);
-        }
-        if (!is_there)
-            continue;
         const Real4 near = p.near[i];
-        const Real4 out = {total[0] + near.x * of_near, total[1] + near.y * of_slope, total[2] + near.z * of_slope,
-                           total[3] + near.w * of_slope};
+        const Real4 out = {sum[0] * potential + near.x * of_near, sum[1] * gradient + near.y * of_slope,
+                           sum[2] * gradient + near.z * of_slope, sum[3] * gradient + near.w * of_slope};
         const Real zero = 0 * (out.x + out.y + out.z + out.w);
         if (!(zero == 0))
             atomicAdd((unsigned long long *)&p.status->lost, 1ull);

@@ -47,6 +47,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
     __shared__ Real4 tile[TILE + MOST_WAYS];
     __shared__ Guards guards;
     __shared__ Stretch rows[PARTS + 1];
+    // There may be fewer blocks than were started, and more pairs than are worth it: the host sees both later.
+    if (blockIdx.x >= p.status->blocks || p.status->p2p > p.most_pairs)
+        return;
     const uint64_t work = p.work[blockIdx.x];
     const uint32_t leaf = (uint32_t)work, part = (uint32_t)(work >> 32);
     const Cell own = p.cells[p.leaves[leaf]];
@@ -138,10 +141,12 @@ PF Record wide_of(const Problem &p, const uint32_t sorted)
 #endif
 }
 
-// A block a target with pairs that were too close: all its pairs in f64, but those at its very place.
-extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
+// A block a target with pairs that were too close: all its pairs in f64, but those at its very place. A warp takes a part of the list.
+#define AGAIN_THREADS 256
+
+extern "C" __global__ void __launch_bounds__(AGAIN_THREADS) again(const Problem p)
 {
-    __shared__ double all[128][4];
+    __shared__ double all[AGAIN_THREADS][4];
     const double origin[3] = {0, 0, 0};
     for (uint64_t k = blockIdx.x; k < p.status->again; k += gridDim.x) {
         const uint32_t i = p.again[k], leaf = leaf_of(p, i);
@@ -150,9 +155,9 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
         const Record at = wide_of(p, i);
         const Part list = p.u_at[leaf];
         double sum[4] = {0, 0, 0, 0};
-        for (uint32_t part = 0; part < list.count; part++) {
+        for (uint32_t part = threadIdx.x / 32; part < list.count; part += AGAIN_THREADS / 32) {
             const Part sources = p.u[list.first + part];
-            for (uint32_t j = sources.first + threadIdx.x; j < sources.first + sources.count; j += 128) {
+            for (uint32_t j = sources.first + threadIdx.x % 32; j < sources.first + sources.count; j += 32) {
                 if (!is_source(p.records[j]))
                     continue;
                 const Record s = wide_of(p, j);
@@ -170,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
         }
         for (int a = 0; a < 4; a++)
             all[threadIdx.x][a] = sum[a];
-        for (uint32_t half = 64; half > 0; half /= 2) {
+        for (uint32_t half = AGAIN_THREADS / 2; half > 0; half /= 2) {
             __syncthreads();
             if (threadIdx.x < half)
                 for (int a = 0; a < 4; a++)

@@ -1,7 +1,8 @@
 // Sorting particles by Morton key: a radix sort from the lowest digit of 8 bits on, each pass of which keeps the order of equal digits.
+// It may begin at a higher digit. Pass 7 is the last one, and what it gives stands in the first of two memories.
 
 #define DIGITS 256
-#define SORT_ITEMS 16
+#define SORT_ITEMS 8
 #define SORT_TILE (256 * SORT_ITEMS)
 
 // Every third bit from 21 bits.
@@ -30,13 +31,13 @@ PF uint64_t grid(const double x, const int axis, const Problem &p)
     return g < 0 ? 0 : g > (double)((1u << DEEPEST) - 1) ? (1u << DEEPEST) - 1 : (uint64_t)g;
 }
 
-extern "C" __global__ void __launch_bounds__(256) keys(const Problem p)
+extern "C" __global__ void __launch_bounds__(256) keys(const Problem p, const uint32_t pass)
 {
     const uint32_t i = blockIdx.x * 256u + threadIdx.x;
     if (i >= p.n)
         return;
-    p.keys[0][i] = dilated(grid(p.x[i], 0, p)) << 2 | dilated(grid(p.y[i], 1, p)) << 1 | dilated(grid(p.z[i], 2, p));
-    p.order[0][i] = i;
+    p.keys[pass & 1][i] = dilated(grid(p.x[i], 0, p)) << 2 | dilated(grid(p.y[i], 1, p)) << 1 | dilated(grid(p.z[i], 2, p));
+    p.order[pass & 1][i] = i;
 }
 
 // How many keys of a tile have each digit.
@@ -72,23 +73,30 @@ extern "C" __global__ void __launch_bounds__(1024) scan_rows(const Problem p, co
         p.totals[blockIdx.x] = so_far;
 }
 
-// Puts the keys of a tile in the order of a digit. A warp takes keys that follow each other, 32 at a time.
+// Puts the keys of a tile in the order of a digit: within the tile first, so that keys of a digit go to their places side by side. A warp
+// takes keys that follow each other, 32 at a time.
 extern "C" __global__ void __launch_bounds__(256) place_digits(const Problem p, const uint32_t pass)
 {
-    __shared__ uint32_t counts[8][DIGITS];
+    __shared__ uint32_t counts[8][DIGITS], shifts[DIGITS], numbers[SORT_TILE];
+    __shared__ uint64_t keys[SORT_TILE];
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, below = (1u << lane) - 1;
     const uint64_t *const from = p.keys[pass & 1];
-    const uint64_t first = (uint64_t)blockIdx.x * SORT_TILE + warp * 32 * SORT_ITEMS + lane;
+    const uint32_t *const order = p.order[pass & 1];
+    const uint64_t tile = (uint64_t)blockIdx.x * SORT_TILE, first = tile + warp * 32 * SORT_ITEMS + lane;
     for (uint32_t w = 0; w < 8; w++)
         counts[w][threadIdx.x] = 0;
     __syncthreads();
     uint64_t own[SORT_ITEMS];
-    uint32_t ranks[SORT_ITEMS];
+    uint32_t own_numbers[SORT_ITEMS], ranks[SORT_ITEMS];
 #pragma unroll
     for (uint32_t item = 0; item < SORT_ITEMS; item++) {
         const uint64_t i = first + item * 32;
-        const bool is_there = i < p.n;
-        own[item] = is_there ? from[i] : 0;
+        own[item] = i < p.n ? from[i] : 0;
+        own_numbers[item] = i < p.n ? order[i] : 0;
+    }
+#pragma unroll
+    for (uint32_t item = 0; item < SORT_ITEMS; item++) {
+        const bool is_there = first + item * 32 < p.n;
         const uint32_t digit = own[item] >> 8 * pass & 255;
         uint32_t same = __ballot_sync(~0u, is_there);
 #pragma unroll
@@ -104,25 +112,35 @@ extern "C" __global__ void __launch_bounds__(256) place_digits(const Problem p, 
         ranks[item] = before + __popc(same & below);
     }
     __syncthreads();
-    uint32_t all;
-    uint32_t place = sum_before(p.totals[threadIdx.x], &all) + p.counts[threadIdx.x * gridDim.x + blockIdx.x];
+    uint32_t all, count = 0;
+    for (uint32_t w = 0; w < 8; w++)
+        count += counts[w][threadIdx.x];
+    uint32_t place = sum_before(count, &all);
+    __syncthreads();
+    const uint32_t start = sum_before(p.totals[threadIdx.x], &all) + p.counts[threadIdx.x * gridDim.x + blockIdx.x];
+    shifts[threadIdx.x] = start - place;
     for (uint32_t w = 0; w < 8; w++) {
-        const uint32_t count = counts[w][threadIdx.x];
+        const uint32_t of_warp = counts[w][threadIdx.x];
         counts[w][threadIdx.x] = place;
-        place += count;
+        place += of_warp;
     }
     __syncthreads();
-    uint64_t *const keys = p.keys[~pass & 1];
-    const uint32_t *const order = p.order[pass & 1];
-    uint32_t *const order_to = p.order[~pass & 1];
 #pragma unroll
     for (uint32_t item = 0; item < SORT_ITEMS; item++) {
-        const uint64_t i = first + item * 32;
-        if (i >= p.n)
+        if (first + item * 32 >= p.n)
             continue;
         const uint32_t to = counts[warp][own[item] >> 8 * pass & 255] + ranks[item];
         keys[to] = own[item];
-        order_to[to] = order[i];
+        numbers[to] = own_numbers[item];
+    }
+    __syncthreads();
+    uint64_t *const keys_to = p.keys[~pass & 1];
+    uint32_t *const order_to = p.order[~pass & 1];
+    for (uint32_t k = threadIdx.x; k < SORT_TILE && tile + k < p.n; k += 256) {
+        const uint64_t key = keys[k];
+        const uint32_t to = shifts[key >> 8 * pass & 255] + k;
+        keys_to[to] = key;
+        order_to[to] = numbers[k];
     }
 }
 

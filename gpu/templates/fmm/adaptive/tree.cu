@@ -1,7 +1,10 @@
 // The cells, from sorted keys alone: a particle knows the levels on which its cell begins with it, and the level of its leaf.
 
 // The level down to which two keys have the same cells.
-PF int common(const uint64_t a, const uint64_t b) { return a == b ? DEEPEST : (__clzll(a ^ b) - 1) / 3; }
+PF int common(const uint64_t a, const uint64_t b, const Problem &p)
+{
+    return min(a == b ? DEEPEST : (__clzll(a ^ b) - 1) / 3, (int)p.last_level);
+}
 
 #define MOST_LEAF 1024
 
@@ -17,18 +20,20 @@ extern "C" __global__ void __launch_bounds__(1024) mark_cells(const Problem p)
         counts[k] = 0;
     for (uint32_t k = threadIdx.x; k < 1024 + leaf; k += 1024) {
         const int64_t first = (int64_t)block + k - leaf, last = first + leaf;
-        windows[k] = first >= 0 && last < n ? common(keys[first], keys[last]) : -1;
+        windows[k] = first >= 0 && last < n ? common(keys[first], keys[last], p) : -1;
     }
     __syncthreads();
     uint32_t own_from = LEVELS, own_leaf = 0;
     uint64_t key = 0;
+    bool is_full = false;
     if (i < n) {
         int deepest = -1;
         for (uint32_t k = 0; k <= leaf; k++)
             deepest = max(deepest, (int)windows[threadIdx.x + k]);
         key = keys[i];
-        own_leaf = (uint32_t)min(deepest + 1, DEEPEST);
-        own_from = i == 0 ? 0 : (uint32_t)common(keys[i - 1], key) + 1;
+        own_leaf = (uint32_t)min(deepest + 1, (int)p.last_level);
+        is_full = deepest == (int)p.last_level;
+        own_from = i == 0 ? 0 : (uint32_t)common(keys[i - 1], key, p) + 1;
         p.from[i] = (Byte)own_from;
         p.leaf[i] = (Byte)own_leaf;
     }
@@ -46,9 +51,11 @@ extern "C" __global__ void __launch_bounds__(1024) mark_cells(const Problem p)
         if (lane < 8 && of_lane != 0)
             atomicAdd(&counts[8 * level + lane], (uint32_t)__popc(of_lane));
     }
-    const uint32_t leaves = __ballot_sync(~0u, own_from <= own_leaf);
-    if (lane == 0)
+    const uint32_t leaves = __ballot_sync(~0u, own_from <= own_leaf), full = __ballot_sync(~0u, is_full);
+    if (lane == 0) {
         atomicAdd(&counts[LEAVES], (uint32_t)__popc(leaves));
+        atomicAdd(&counts[FULL], (uint32_t)__popc(full));
+    }
     __syncthreads();
     for (uint32_t k = threadIdx.x; k < COUNTS; k += 1024)
         p.counts[(uint64_t)k * gridDim.x + blockIdx.x] = counts[k];

@@ -9,17 +9,20 @@ use cudarc::driver::DeviceRepr;
 pub const DEEPEST: usize = 21;
 pub const LEVELS: usize = DEEPEST + 1;
 
-/// Rows of counts: cells by level and octant, and leaves.
+/// Rows of counts: cells by level and octant, leaves, and particles in leaves of the last level with too many.
 pub const LEAVES: usize = 8 * LEVELS;
-pub const COUNTS: usize = LEAVES + 1;
+pub const COUNTS: usize = LEAVES + 2;
 
 /// Particles of a leaf at most, unless it is on the deepest level.
 pub const MOST_LEAF: usize = 1024;
 
 /// Keys of a block of the sort, the values of a digit, and passes.
-pub const SORT_TILE: usize = 4096;
+pub const SORT_TILE: usize = 2048;
 pub const DIGITS: usize = 256;
 pub const PASSES: u32 = 8;
+
+/// The first pass of a sort that is enough for most particles, and the last level that it knows.
+pub const SHORT: (u32, usize) = (3, 13);
 
 /// Particles of a block of the kernels that make cells.
 pub const CELL_TILE: usize = 1024;
@@ -154,6 +157,7 @@ pub struct Problem {
     pub targets: u64,
     pub is_apart: u64,
     pub is_shared: u64,
+    pub last_level: u64,
     pub most_leaf: u64,
     pub worth: u64,
     pub cell_count: u64,
@@ -162,6 +166,7 @@ pub struct Problem {
     pub u_room: u64,
     pub w_room: u64,
     pub x_room: u64,
+    pub most_pairs: u64,
     pub level_start: [u32; LEVELS + 1],
     pub first_target: u32,
     pub end_target: u32,
@@ -196,6 +201,11 @@ impl Levels {
 
     pub fn of(&self, level: usize) -> usize {
         (self.starts[level + 1] - self.starts[level]) as usize
+    }
+
+    /// Whether leaves of the last level have too many particles.
+    pub fn are_full(&self) -> bool {
+        self.totals[LEAVES + 1] > 0
     }
 
     pub fn leaves(&self) -> usize {
