@@ -313,7 +313,7 @@ impl Task<'_> {
             theta: self.options.theta,
             levels: run.depth as usize + 1,
             seconds: run.times.seconds(),
-            pairs: Pairs { p2p: run.pairs, m2l, m2p, p2l, ..Pairs::default() },
+            pairs: Pairs { p2p: run.pairs, m2l, m2p, p2l },
             ..Stats::of_work(Some(self.name), &p2p, &Work::default())
         }
     }

@@ -59,9 +59,9 @@ extern "C" __global__ void __launch_bounds__(256) all_bounds(const Problem p, co
 }
 
 // One block: how many of SAMPLES particles, evenly among the numbers of `all`, are in this share, whose numbers begin at `first`, in each
-// cell of the third level: into `near`.
+// cell of the fourth level: into `near`.
 #define SAMPLES 4096
-#define SAMPLED 512
+#define SAMPLED 4096
 
 extern "C" __global__ void __launch_bounds__(1024) sample(const Problem p, const uint32_t first, const uint32_t all)
 {
@@ -71,8 +71,10 @@ extern "C" __global__ void __launch_bounds__(1024) sample(const Problem p, const
     __syncthreads();
     for (uint32_t k = threadIdx.x; k < SAMPLES; k += 1024) {
         const uint32_t i = (uint32_t)((uint64_t)k * all / SAMPLES) - first;
-        if (i < p.n)
-            atomicAdd(&counts[(grid(unit(p.z[i], 2, p)) >> 28) << 6 | (grid(unit(p.y[i], 1, p)) >> 28) << 3 | grid(unit(p.x[i], 0, p)) >> 28], 1u);
+        if (i < p.n) {
+            const uint32_t x = grid(unit(p.x[i], 0, p)) >> 27, y = grid(unit(p.y[i], 1, p)) >> 27, z = grid(unit(p.z[i], 2, p)) >> 27;
+            atomicAdd(&counts[z << 8 | y << 4 | x], 1u);
+        }
     }
     __syncthreads();
     for (uint32_t k = threadIdx.x; k < SAMPLED; k += 1024)

@@ -16,6 +16,9 @@ use fmm::tree::boxmap::BoxMap;
 use pg2::backend::cuda::p2p::Real;
 use std::ops::Range;
 
+/// The cost of a tree of one depth, beside that of uniform particles in it, up to which it is not slower than an adaptive tree.
+const MOST_COST: f64 = 1.7;
+
 /// Greater powers of two than these are left to the caller.
 const MOST_SHIFT: i32 = 60;
 const MOST_EXPONENT: i32 = 500;
@@ -152,11 +155,12 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         let (n, order) = (self.n, self.order);
         let costs = |tree: &Counted| cost(tree.pairs as f64, tree.depth, order, T::REAL);
         let mut tree = self.count(team, scales, depth_for(n, leaf))?;
+        if self.tree == TreeKind::Chosen {
+            let even = 27.0 * (n as f64).powi(2) / 8f64.powi(tree.depth as i32);
+            return Ok((costs(&tree) <= MOST_COST * cost(even, tree.depth, order, T::REAL)).then_some(tree));
+        }
         // Uniform particles have no more pairs than this.
         let even = 40.0 * n as f64 * (n as f64 / 8f64.powi(tree.depth as i32) + 2.0);
-        if self.tree == TreeKind::Chosen {
-            return Ok((tree.pairs as f64 <= even).then_some(tree));
-        }
         while tree.pairs as f64 > even && tree.depth < DEEPEST {
             // The cells alone may cost more than all of this.
             if cost(0.0, tree.depth + 1, order, T::REAL) >= costs(&tree) {
@@ -176,7 +180,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// than to count all in its leaves.
     fn is_clearly_uneven(&self, team: &Team<C>, scales: &Scales) -> Result<bool, CudaError> {
         const SAMPLES: f64 = 4096.0;
-        const CELLS: usize = 512;
+        const CELLS: usize = 4096;
         // For fewer particles, counting takes no longer.
         const LEAST: usize = 1 << 17;
         if self.n < LEAST || self.loaded[0].places.is_apart == 1 {
@@ -186,7 +190,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         let all = if team.is_alone() { own } else { team.travel(|| numbers(team.others, &own))?.concat() };
         let first = |device: usize| all[..device].iter().sum::<u64>() as u32;
         for ((device, loaded), number) in team.devices.iter().zip(&self.loaded).zip(team.own()) {
-            let problem = loaded.places.scaled::<T>(scales, self.units, 3);
+            let problem = loaded.places.scaled::<T>(scales, self.units, 4);
             let size = Size { blocks: 1, threads: 1024 };
             loaded.kernels.launch(device, "sample", size, &problem, &[first(number), self.n as u32])?;
         }
@@ -202,7 +206,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         }
         // Pairs in one cell, beside those of uniform particles.
         let pairs: f64 = counts.iter().map(|c| (c * c.saturating_sub(1)) as f64).sum();
-        Ok(pairs * CELLS as f64 > 1.9 * SAMPLES * (SAMPLES - 1.0))
+        Ok(pairs * CELLS as f64 > 3.6 * SAMPLES * (SAMPLES - 1.0))
     }
 
     /// Counts the particles of all leaves of a depth, each GPU those of its share, and the pairs of P2P on all GPUs.

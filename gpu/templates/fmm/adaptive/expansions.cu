@@ -12,7 +12,9 @@ PF Real inverted(Real *at)
 // A warp's sums of harmonics of particles around a cell's centre, to a place each; lanes are particles.
 #define LANE_TERMS ((TERMS + 31) / 32)
 
-template <class Start> PF void add_moments(const Problem &p, const uint32_t first, const uint32_t end, const Middle &middle, Real (&sums)[LANE_TERMS], const Start start)
+template <class Start>
+PF void add_moments(const Problem &p, const uint32_t first, const uint32_t end, const Middle &middle, Real (&sums)[LANE_TERMS],
+                    const Start start)
 {
     const uint32_t lane = threadIdx.x % 32;
     for (uint32_t k = first; k < end; k += 32) {
@@ -252,7 +254,8 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
 
 // With several GPUs: brings the results of all from the order of sorted particles to that of the sources and targets in the GPU's share
 // of the input, which have numbers that follow each other.
-extern "C" __global__ void __launch_bounds__(256) spread(const Problem p, const uint32_t sources, const uint32_t source_count, const uint32_t targets, const uint32_t target_count)
+extern "C" __global__ void __launch_bounds__(256) spread(const Problem p, const uint32_t sources, const uint32_t source_count,
+                                                               const uint32_t targets, const uint32_t target_count)
 {
     const uint32_t k = blockIdx.x * 256u + threadIdx.x;
     if (k >= p.n)

@@ -16,6 +16,13 @@ PF bool touch(const Cell &big, const uint32_t x, const uint32_t y, const uint32_
 
 PF bool touch(const Cell &big, const Cell &small) { return touch(big, small.x, small.y, small.z, small.level); }
 
+// Whether a cell touches the one on a level that another is in.
+PF bool touch_above(const Cell &big, const Cell &small, const uint32_t level)
+{
+    const uint32_t up = small.level - level;
+    return touch(big, small.x >> up, small.y >> up, small.z >> up, level);
+}
+
 // Goes through the cells below a split colleague of a leaf: those that act on it one by one, and others as a whole.
 template <class Direct, class Whole>
 PF void descend(const Problem &p, const Cell &target, const uint32_t colleague, const Direct direct, const Whole whole)
@@ -77,7 +84,7 @@ PF void visit(const Problem &p, const uint32_t cell, const Cell &target, const u
             if (!is_direct) {
                 // It acts on the first cell that it does not touch, by P2L or on each of its particles.
                 uint32_t level = source.level + 1;
-                while (touch(source, target.x >> (target.level - level), target.y >> (target.level - level), target.z >> (target.level - level), level))
+                while (touch_above(source, target, level))
                     level++;
                 const Cell whole_target = p.cells[above(p, cell, level)];
                 is_direct = whole_target.end - whole_target.first <= p.worth;
@@ -101,7 +108,8 @@ extern "C" __global__ void __launch_bounds__(256) list_leaves(const Problem p)
     const bool is_needed = is_there && is_own(p, target);
     uint32_t direct = 0, whole = 0, sources = 0;
     if (is_needed)
-        visit(p, cell, target, lane, [&](const Cell &s) { direct++, sources += s.end - s.first; }, [&](uint32_t) { whole++; });
+        visit(p, cell, target, lane, [&](const Cell &s) { direct++, sources += s.end - s.first; },
+              [&](uint32_t) { whole++; });
     const uint32_t own = target.end - target.first;
     const uint32_t u = sum_to_lane(direct), w = sum_to_lane(whole), all = sum_to_lane(sources);
     const uint32_t parts = is_needed ? (own + MOST_TARGETS - 1) / MOST_TARGETS : 0;
@@ -142,7 +150,8 @@ extern "C" __global__ void __launch_bounds__(256) list_leaves(const Problem p)
     for (uint32_t k = lane; k < parts; k += 32)
         p.work[starts[warp][2] + k] = leaf | (uint64_t)k << 32;
     uint32_t to = first_u + u - direct, to_w = first_w + w - whole;
-    visit(p, cell, target, lane, [&](const Cell &s) { p.u[to++] = {s.first, s.end - s.first}; }, [&](const uint32_t s) { p.w[to_w++] = s; });
+    visit(p, cell, target, lane, [&](const Cell &s) { p.u[to++] = {s.first, s.end - s.first}; },
+          [&](const uint32_t s) { p.w[to_w++] = s; });
 }
 
 // Goes through the coarser leaves that act on a cell by P2L, by the colleagues of a lane.

@@ -85,15 +85,15 @@ fn every_distribution_has_the_errors_of_the_cpu_in_an_adaptive_tree() {
         return;
     }
     for (name, distribution) in Distribution::ALL {
-        for (n, order, leaf) in [(3000, 4, 8), (3000, 4, 40), (700, 4, 2)] {
+        for (n, order, leaf) in [(900, 4, 8), (1200, 4, 40), (400, 4, 2)] {
             let particles = generate(n, distribution, Charge::Positive, 1);
             check::<f32>(name, &particles, (order, leaf), 1e-6);
             check::<f64>(name, &particles, (order, leaf), 1e-14);
         }
     }
     for radius in [1e-3, 1e-5, 1e-12] {
-        check::<f32>("two clusters", &clusters(2000, radius), (4, 8), 1e-6);
-        check::<f64>("two clusters", &clusters(2000, radius), (4, 8), 1e-14);
+        check::<f32>("two clusters", &clusters(700, radius), (4, 8), 1e-6);
+        check::<f64>("two clusters", &clusters(700, radius), (4, 8), 1e-14);
     }
 }
 
