@@ -59,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(256) all_bounds(const Problem p, co
 }
 
 // One block: how many of SAMPLES particles, evenly among the numbers of `all`, are in this share, whose numbers begin at `first`, in each
-// cell of the fourth level: into `near`.
+// cell of the fourth level: into `near`, behind the pairs of particles in one cell.
 #define SAMPLES 4096
 #define SAMPLED 4096
 
@@ -77,8 +77,15 @@ extern "C" __global__ void __launch_bounds__(1024) sample(const Problem p, const
         }
     }
     __syncthreads();
-    for (uint32_t k = threadIdx.x; k < SAMPLED; k += 1024)
-        ((uint32_t *)p.near)[k] = counts[k];
+    uint64_t pairs = 0, all_pairs;
+    for (uint32_t k = threadIdx.x; k < SAMPLED; k += 1024) {
+        const uint64_t own = counts[k];
+        pairs += own * own - own;
+        ((uint32_t *)p.near)[2 + k] = counts[k];
+    }
+    sum_before(pairs, &all_pairs);
+    if (threadIdx.x == 0)
+        *(uint64_t *)p.near = all_pairs;
 }
 
 // The cell of each particle of the share, how many of its cell came before, and how many particles of the share a cell has.

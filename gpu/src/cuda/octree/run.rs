@@ -194,19 +194,31 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             let size = Size { blocks: 1, threads: 1024 };
             loaded.kernels.launch(device, "sample", size, &problem, &[first(number), self.n as u32])?;
         }
-        let mut counts = vec![0u64; CELLS];
-        let mut words = vec![T::default(); CELLS * size_of::<u32>() / size_of::<T>()];
-        for (device, loaded) in team.devices.iter().zip(&self.loaded) {
-            device.read(&loaded.particles.near, 0, &mut words)?;
-            of::<u32>(bytes_of(&words)).iter().zip(&mut counts).for_each(|(own, all)| *all += *own as u64);
-        }
-        if !team.is_alone() {
-            let all = team.travel(|| numbers(team.others, &counts))?;
-            counts = (0..CELLS).map(|k| all.iter().map(|one| one[k]).sum()).collect();
-        }
-        // Pairs in one cell, beside those of uniform particles.
-        let pairs: f64 = counts.iter().map(|c| (c * c.saturating_sub(1)) as f64).sum();
+        // The pairs of particles in one cell, beside those of uniform particles.
+        let pairs = match team.all() {
+            1 => self.sampled(team, 0, 2)?.iter().rfold(0, |pairs, word| pairs << 32 | *word),
+            _ => {
+                let mut counts = vec![0; CELLS];
+                for device in 0..team.devices.len() {
+                    let own = self.sampled(team, device, 2 + CELLS)?;
+                    own[2..].iter().zip(&mut counts).for_each(|(own, all)| *all += own);
+                }
+                if !team.is_alone() {
+                    let all = team.travel(|| numbers(team.others, &counts))?;
+                    counts = (0..CELLS).map(|k| all.iter().map(|one| one[k]).sum()).collect();
+                }
+                counts.iter().map(|c| c * c - c).sum()
+            }
+        };
+        let pairs = pairs as f64;
         Ok(pairs * CELLS as f64 > 3.6 * SAMPLES * (SAMPLES - 1.0))
+    }
+
+    /// The first words of what a GPU of this process found in its sample.
+    fn sampled(&self, team: &Team<C>, device: usize, count: usize) -> Result<Vec<u64>, CudaError> {
+        let mut words = vec![T::default(); count * size_of::<u32>() / size_of::<T>()];
+        team.devices[device].read(&self.loaded[device].particles.near, 0, &mut words)?;
+        Ok(of::<u32>(bytes_of(&words)).into_iter().map(u64::from).collect())
     }
 
     /// Counts the particles of all leaves of a depth, each GPU those of its share, and the pairs of P2P on all GPUs.
