@@ -52,7 +52,7 @@ pub fn in_turn(turn: usize) -> Result<usize, CudaError> {
     Ok(turn % count().max(1))
 }
 
-fn context(device: usize) -> Result<Arc<CudaContext>, CudaError> {
+pub(super) fn context(device: usize) -> Result<Arc<CudaContext>, CudaError> {
     // SAFETY: it only tries to load NVIDIA's driver.
     if !unsafe { cudarc::driver::sys::is_culib_present() } {
         let what = "no CUDA driver was found: NVIDIA's library libcuda.so is missing";
@@ -170,8 +170,14 @@ impl Device {
         let module = match loaded.get(text) {
             Some(module) => module.clone(),
             None => {
-                let cubin = compile::cubin(text, &self.arch, arithmetic)?;
-                let module = self.context.load_module(Ptx::from_binary(cubin)).map_err(|e| failed(REFUSED, e))?;
+                let load = |cubin| self.context.load_module(Ptx::from_binary(cubin));
+                let module = match load(compile::cubin(text, &self.arch, arithmetic)?) {
+                    Err(e) if e.0 != CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                        load(compile::cubin_anew(text, &self.arch, arithmetic)?)
+                    }
+                    loaded => loaded,
+                };
+                let module = module.map_err(|e| failed(REFUSED, e))?;
                 loaded.insert(text.to_string(), module.clone());
                 module
             }

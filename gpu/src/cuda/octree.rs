@@ -13,6 +13,7 @@ mod depth;
 pub mod links;
 mod made;
 mod memory;
+pub mod resident;
 mod run;
 mod split;
 mod stages;

@@ -1,5 +1,6 @@
 //! All stages of an FMM on the GPU, tree included, beside which the CPU does nothing.
 
+pub mod resident;
 mod task;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! An FMM with all stages on one or more GPUs: times of the stages, and errors against direct sums on the CPU.
 
 mod ranks;
+mod steps;
 
 use super::Args;
 use ::ranks::mpi;
@@ -76,7 +77,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut gpus: Vec<Gpu> = counts.map(|k| open("cuda", &kernel, k)).collect::<Result<_, _>>().map_err(failure)?;
     match args.n {
         Some(n) => measure_made(&mut gpus, n as usize, args, &mut figures)?,
-        None => CASES.iter().try_for_each(|case| measure(&mut gpus, case, args, &mut figures))?,
+        None => {
+            CASES.iter().try_for_each(|case| measure(&mut gpus, case, args, &mut figures))?;
+            drop(gpus);
+            steps::run(&kernel, args.repeat)?;
+        }
     }
     say!(
         "  input: uniform particles, q in [0,1), seed 1; the leaf size is chosen; {} runs after a first",
