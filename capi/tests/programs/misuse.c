@@ -31,7 +31,7 @@ int main(void)
     pairforge_field to = {0}, same = {0};
     pairforge_options *options;
     pairforge_plan *plan = NULL;
-    pairforge_gpu_points half = {x, y, z, 3, 1, 2}, hole = {NULL, y, z, 3, 1, 8}, odd = {(char *)x + 4, y, z, 3, 1, 8};
+    pairforge_gpu_points odd_bytes = {x, y, z, 3, 1, 2}, hole = {NULL, y, z, 3, 1, 8}, odd = {(char *)x + 4, y, z, 3, 1, 8};
     pairforge_gpu_points wide = {x, y, z, (size_t)-1, 3, 8};
     pairforge_gpu_plan *gpu_plan = NULL;
     pairforge_kernel *kernel = NULL;
@@ -61,7 +61,7 @@ int main(void)
 
     /* What is wrong is said before a GPU is asked for. */
     EXPECT(pairforge_gpu_plan_new(NULL, NULL, NULL, 0, NULL, &gpu_plan), PAIRFORGE_USAGE, "sources");
-    EXPECT(pairforge_gpu_plan_new(&half, NULL, NULL, 0, NULL, &gpu_plan), PAIRFORGE_USAGE, "4 or 8 bytes");
+    EXPECT(pairforge_gpu_plan_new(&odd_bytes, NULL, NULL, 0, NULL, &gpu_plan), PAIRFORGE_USAGE, "4 or 8 bytes");
     EXPECT(pairforge_gpu_plan_new(&hole, NULL, NULL, 0, NULL, &gpu_plan), PAIRFORGE_INPUT, "`x` is a null pointer");
     EXPECT(pairforge_gpu_plan_new(&odd, NULL, NULL, 0, NULL, &gpu_plan), PAIRFORGE_INPUT, "no multiple of 8");
     EXPECT(pairforge_gpu_plan_new(&wide, NULL, NULL, 0, NULL, &gpu_plan), PAIRFORGE_INPUT, "more than a memory holds");
