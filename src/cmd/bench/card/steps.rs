@@ -20,8 +20,8 @@ const STEPS: usize = 100;
 /// A hundred steps are a tenth of the time in which the cube would collapse.
 const STEP: f64 = 1e-3;
 
-/// A tenth of the mean distance of neighbours, so that a step resolves each encounter.
-const SOFTENING: f64 = 1e-3;
+/// A hundredth of the mean distance of neighbours: more would ask for another far field.
+const SOFTENING: f64 = 1e-4;
 
 /// The relative change of the energy that a right force does not exceed. That of the order is the larger part.
 const DRIFT: f64 = 1e-4;

@@ -13,6 +13,7 @@ use fmm::octree::Precision;
 struct Numbers {
     f32: Vec<f32>,
     f64: Vec<f64>,
+    n: usize,
     stride: isize,
 }
 
@@ -24,8 +25,8 @@ impl Numbers {
         }
         let singles = all.iter().map(|x| *x as f32).collect();
         match precision {
-            Precision::F32 => Numbers { f32: singles, f64: Vec::new(), stride },
-            Precision::F64 => Numbers { f32: Vec::new(), f64: all, stride },
+            Precision::F32 => Numbers { f32: singles, f64: Vec::new(), n: of.len(), stride },
+            Precision::F64 => Numbers { f32: Vec::new(), f64: all, n: of.len(), stride },
         }
     }
 
@@ -39,7 +40,7 @@ impl Numbers {
         let at = if self.stride < 0 { first + ((len - step) * size) as u64 } else { first };
         let precision = if is_single { Precision::F32 } else { Precision::F64 };
         // SAFETY: the numbers outlive the run.
-        unsafe { DeviceSlice::new(at, len / step, precision) }.stride(self.stride)
+        unsafe { DeviceSlice::new(at, self.n, precision) }.stride(self.stride)
     }
 
     /// The numbers, and that what is between them is as it was.
@@ -48,7 +49,7 @@ impl Numbers {
             if self.f32.is_empty() { self.f64.clone() } else { self.f32.iter().map(|x| *x as f64).collect() };
         let step = self.stride.unsigned_abs();
         assert!(all.iter().enumerate().all(|(k, x)| k % step == 0 || x.is_nan()), "numbers between are untouched");
-        let mut found: Vec<f64> = all.into_iter().step_by(step).collect();
+        let mut found: Vec<f64> = all.into_iter().step_by(step).take(self.n).collect();
         if self.stride < 0 {
             found.reverse();
         }
