@@ -47,6 +47,38 @@ fn options(arch: &str, arithmetic: Arithmetic) -> Vec<String> {
     std::iter::once(format!("--gpu-architecture={arch}")).chain(given).collect()
 }
 
+/// The parts that a text is compiled in, beside each other.
+const PARTS: usize = 4;
+
+const KERNEL: &str = "extern \"C\" __global__";
+
+/// A text in parts: each has all of it, but some of the kernels as templates, of which nothing is made. Texts of few kernels are one part.
+fn parts(text: &str) -> Vec<String> {
+    let pieces: Vec<&str> = text.split(KERNEL).collect();
+    if pieces.len() <= 2 * PARTS {
+        return vec![text.to_string()];
+    }
+    let part = |part: usize| {
+        let head = |k: usize| if k % PARTS == part { KERNEL } else { "template <int NONE> __global__" };
+        let kernels = pieces[1..].iter().enumerate();
+        kernels.fold(pieces[0].to_string(), |text, (k, piece)| text + head(k) + piece)
+    };
+    (0..PARTS).map(part).collect()
+}
+
+/// The machine code of a text in parts, each with some of the kernels, by `of_part`.
+pub fn in_parts(
+    text: &str,
+    of_part: impl Fn(&str) -> Result<Vec<u8>, CudaError> + Sync,
+) -> Result<Vec<Vec<u8>>, CudaError> {
+    let (parts, of_part) = (parts(text), &of_part);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = parts.iter().map(|part| scope.spawn(move || of_part(part))).collect();
+        let ended = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        ended.collect()
+    })
+}
+
 /// The machine code of a text, from the cache where it has been compiled before.
 pub fn cubin(text: &str, arch: &str, arithmetic: Arithmetic) -> Result<Vec<u8>, CudaError> {
     kept(&Cache::standard(), &key(text, arch, arithmetic)?, || compile(text, arch, arithmetic, Form::Cubin))
@@ -142,6 +174,23 @@ mod tests {
         for (k, damage) in damages.into_iter().enumerate() {
             assert!(compiles_again(damage), "damage {k}");
         }
+    }
+
+    #[test]
+    fn each_kernel_of_a_text_is_in_one_part() {
+        let text: String = (0..9).map(|k| format!("__constant__ int T{k};\n{KERNEL} void k{k}(int) {{}}\n")).collect();
+        let parts = parts(&text);
+        assert_eq!(parts.len(), PARTS);
+        for k in 0..9 {
+            let count = |head: &str| parts.iter().filter(|part| part.contains(&format!("{head} void k{k}("))).count();
+            assert_eq!([count(KERNEL), count("template <int NONE> __global__")], [1, PARTS - 1]);
+            assert!(parts.iter().all(|part| part.contains(&format!("T{k};"))));
+        }
+        let few = format!("{KERNEL} void one(int) {{}}");
+        assert_eq!(super::parts(&few), [few.clone()]);
+        let ended = in_parts(&text, |part| Ok(vec![part.matches(KERNEL).count() as u8]));
+        assert_eq!(ended.expect("code"), [[3], [2], [2], [2]]);
+        assert!(in_parts(&few, |_| Err(CudaError::Failed("line 3".into()))).is_err());
     }
 
     #[test]
