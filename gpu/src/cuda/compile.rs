@@ -59,7 +59,7 @@ fn parts(text: &str) -> Vec<String> {
         return vec![text.to_string()];
     }
     let part = |part: usize| {
-        let head = |k: usize| if k % PARTS == part { KERNEL } else { "template <int NONE> __global__" };
+        let head = |k: usize| if k % PARTS == part { KERNEL } else { "template <int> __global__" };
         let kernels = pieces[1..].iter().enumerate();
         kernels.fold(pieces[0].to_string(), |text, (k, piece)| text + head(k) + piece)
     };
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(parts.len(), PARTS);
         for k in 0..9 {
             let count = |head: &str| parts.iter().filter(|part| part.contains(&format!("{head} void k{k}("))).count();
-            assert_eq!([count(KERNEL), count("template <int NONE> __global__")], [1, PARTS - 1]);
+            assert_eq!([count(KERNEL), count("template <int> __global__")], [1, PARTS - 1]);
             assert!(parts.iter().all(|part| part.contains(&format!("T{k};"))));
         }
         let few = format!("{KERNEL} void one(int) {{}}");
