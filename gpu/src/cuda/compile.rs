@@ -187,7 +187,7 @@ mod tests {
             assert!(parts.iter().all(|part| part.contains(&format!("T{k};"))));
         }
         let few = format!("{KERNEL} void one(int) {{}}");
-        assert_eq!(super::parts(&few), [few.clone()]);
+        assert_eq!(super::parts(&few), std::slice::from_ref(&few));
         let ended = in_parts(&text, |part| Ok(vec![part.matches(KERNEL).count() as u8]));
         assert_eq!(ended.expect("code"), [[3], [2], [2], [2]]);
         assert!(in_parts(&few, |_| Err(CudaError::Failed("line 3".into()))).is_err());

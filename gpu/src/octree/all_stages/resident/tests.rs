@@ -85,9 +85,9 @@ fn resident<T: Number>(
     let task = Task { name: "host", geometry, sets: &[], options: &options, leaf: Some(leaf) };
     let stream = CallerStream::default();
     let given = Given { task, held: Held::of(&points), charges: charges.slice(), field: &field, stream };
-    // Twice, since a plan is run again and again.
+    whole.take_points(&team, &copier, &points).expect("there is room");
+    // Twice, since a plan is run again and again for the points that it has.
     for _ in 0..2 {
-        whole.take_points(&team, &copier, &points).expect("there is room");
         given.run(&team, &mut whole, &copier).expect("there is room").expect("it is fit");
     }
     let [potential, x, y, z] = rooms.each_ref().map(Numbers::found);
