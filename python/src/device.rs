@@ -134,11 +134,6 @@ const ON_CUDA: i32 = 2;
 
 #[pymethods]
 impl DeviceArray {
-    /// The name of the type of its numbers.
-    fn type_name(&self) -> &'static str {
-        if self.bytes == 4 { "<f4" } else { "<f8" }
-    }
-
     /// The type of its numbers, as NumPy has it.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -212,5 +207,12 @@ impl DeviceArray {
         let shape: Vec<String> = self.shape.iter().map(usize::to_string).collect();
         let of = if self.bytes == 4 { "float32" } else { "float64" };
         format!("<pairforge.DeviceArray of {}: {of} on GPU {}>", shape.join(" by "), self.device)
+    }
+}
+
+impl DeviceArray {
+    /// The name of the type of its numbers.
+    fn type_name(&self) -> &'static str {
+        if self.bytes == 4 { "<f4" } else { "<f8" }
     }
 }
