@@ -5,6 +5,7 @@
 
 pub mod bins;
 pub mod bits;
+pub mod chains;
 pub mod delay;
 pub mod eval;
 pub mod expr;

@@ -13,6 +13,7 @@ mod verify;
 
 use crate::hash::FastMap;
 use crate::rtl::bins::Bins;
+use crate::rtl::chains::Chains;
 use crate::rtl::fold::Fold;
 use crate::rtl::memory::rom_attributes;
 use crate::rtl::names::Name;
@@ -79,6 +80,8 @@ pub struct Module {
     pub terms: Vec<TermPorts>,
     /// Whether a pair alone can raise the flag `wrap`.
     pub wraps: bool,
+    /// Of a pipeline the time that its clock leaves for the accumulators behind it.
+    pub chains: Chains,
     /// How its outputs leave it where it takes a pair every several clocks.
     pub fold: Option<Fold>,
     /// Of a pipeline the outputs that are sums in memory.
