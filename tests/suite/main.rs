@@ -41,5 +41,6 @@ mod synth;
 mod testbench;
 mod tol;
 mod tutorial;
+mod untimed;
 mod verilator;
 mod whole_folders;
