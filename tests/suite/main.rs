@@ -5,6 +5,7 @@ mod board;
 mod book;
 mod check;
 mod children;
+mod clocks;
 mod command_line;
 mod common;
 mod deploy;

@@ -90,7 +90,7 @@ const TIMES: usize = 4;
 
 /// Finds formats and prints the program.
 pub fn run(args: &Args, tolerance: f64) -> Result<(), Failure> {
-    let clock = args.clock.clock()?;
+    let clock = args.clock.clock(None)?;
     let (kernel, graph) = source::load(&args.file)?;
     let mut data = Data::new(backend(&args.backend)?, &args.params);
     let files = args.i.as_ref().zip(args.j.as_ref());
