@@ -70,6 +70,13 @@ struct Edge {
     kind: DelayType,
 }
 
+/// The latest times at which signals come to pins, without a delay of the model on their way and with one, and the pin and state that
+/// each came from.
+struct Arrivals {
+    late: Vec<[f64; 2]>,
+    before: Vec<[(usize, usize); 2]>,
+}
+
 /// Pins, and what leads from each to others.
 #[derive(Default)]
 struct Graph<'a> {
@@ -199,10 +206,10 @@ impl<'a> Graph<'a> {
         }
         let mut found = Found::default();
         let mut end = None;
-        for pin in 0..n {
-            let Some((setup, modelled)) = self.setups[pin] else { continue };
-            for state in 0..2 {
-                let ns = late[pin][state] + setup;
+        for (pin, (times, setup)) in late.iter().zip(&self.setups).enumerate() {
+            let Some((setup, modelled)) = *setup else { continue };
+            for (state, time) in times.iter().enumerate() {
+                let ns = time + setup;
                 if state == 0 && !modelled {
                     found.known_ns = found.known_ns.max(ns);
                 } else if ns > found.ns {
@@ -211,19 +218,13 @@ impl<'a> Graph<'a> {
             }
         }
         if let Some((pin, state, setup)) = end {
-            found.path = self.path(delays, (&late, &before), (pin, state), setup);
+            found.path = self.path(delays, &Arrivals { late, before }, (pin, state), setup);
         }
         (found, (0..n).filter(|pin| left[*pin] > 0).collect())
     }
 
     /// The pieces of the path to a pin.
-    fn path(
-        &self,
-        delays: &Delays,
-        (late, before): (&[[f64; 2]], &[[(usize, usize); 2]]),
-        end: (usize, usize),
-        setup: f64,
-    ) -> Vec<Hop> {
+    fn path(&self, delays: &Delays, Arrivals { late, before }: &Arrivals, end: (usize, usize), setup: f64) -> Vec<Hop> {
         let cell = |pin: usize| delays.cells[self.pins[pin].0].name.clone();
         let mut path = vec![Hop { kind: DelayType::Setup, ns: setup, cell: cell(end.0) }];
         let (mut pin, mut state) = end;
