@@ -1,7 +1,9 @@
 //! The loop in both directions on every set of instructions against plain f64.
 
-use super::*;
-use crate::arith::vector::{Isa, Vectors};
+use fmm::arith::vector::{Isa, Vectors};
+use fmm::direct::p2p::mutual::*;
+use fmm::direct::p2p::sources::{LANES, Line, Sources};
+use fmm::direct::p2p::sums::{Squares, Sums};
 use testkit::Random;
 
 /// Sources of which lines 2 to 6 are mutual, 4 of these guarded; one is at the place of a target.

@@ -1,10 +1,18 @@
 //! Ewald sums against Madelung constants, against each other for several `alpha`, and against sums over very many images.
 
-use super::special::EULER;
-use super::*;
-use crate::data::periodic::ALL_AXES;
-use crate::data::problem::{Geometry, Sources};
-use crate::data::random::{Charge, Distribution, generate};
+use fmm::arith::wide;
+use fmm::arith::wide::WideValues;
+use fmm::data::Force;
+use fmm::data::particles::Particles;
+use fmm::data::periodic::ALL_AXES;
+use fmm::data::periodic::Periodic;
+use fmm::data::problem::{Geometry, Sources};
+use fmm::data::random::{Charge, Distribution, generate};
+use fmm::direct::ewald::*;
+use fmm::direct::summation::Direct;
+
+/// Euler's constant.
+const EULER: f64 = 0.577_215_664_901_532_9;
 
 fn all(particles: &Particles, periodic: &Periodic, alpha: f64) -> Vec<Force> {
     let targets: Vec<usize> = (0..particles.len()).collect();

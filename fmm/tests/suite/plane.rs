@@ -1,10 +1,10 @@
 //! Each shift against P2P on single points, with the vectors of each set of instructions.
 
-use super::near::{Sources, add_near};
-use super::points::{Block, FILL, Place, Setting, from_local, from_multipole, to_local, to_multipole};
-use super::shift::{LANES, Ratios, Shift, m2l, plain, shift};
-use super::{Kernel, MOST_ORDER};
-use crate::arith::vector::{Isa, Vectors};
+use fmm::arith::vector::{Isa, Vectors};
+use fmm::plane::near::{Sources, add_near};
+use fmm::plane::points::{Block, FILL, Place, Setting, from_local, from_multipole, to_local, to_multipole};
+use fmm::plane::shift::{LANES, Ratios, Shift, m2l, plain, shift};
+use fmm::plane::{Kernel, MOST_ORDER};
 
 const SOURCE: [f64; 2] = [0.31, -0.22];
 const TARGET: [f64; 2] = [7.9, 5.2];

@@ -1,6 +1,10 @@
-use super::super::Chebyshev;
-use super::*;
-use crate::expansion::{Expansion, Points};
+//! Far images of a periodic box by a matrix against plain sums over images.
+
+use fmm::expansion::chebyshev::Chebyshev;
+use fmm::expansion::chebyshev::images::*;
+use fmm::expansion::chebyshev::{Function, Symmetry};
+use fmm::expansion::{Expansion, Points};
+use fmm::tree::lists::is_near;
 use std::sync::Arc;
 
 /// r^-n exp(-k r) of a length that is not the same along all axes.

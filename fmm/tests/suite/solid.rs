@@ -1,15 +1,15 @@
 //! Every operator against 1/r on single points, and M2L against a plain sum of matrices, in every format and set of
 //! instructions.
 
-use super::m2l::M2l;
-use super::matrices::{Translation, weights};
-use super::orders::Orders;
-use super::{Solid, terms};
-use crate::arith::lanes::Real;
-use crate::arith::vector::{Isa, Vectors};
-use crate::expansion::{Expansion, Points};
-use crate::tree::Cell;
-use crate::tree::lists::{is_near, reach};
+use fmm::arith::lanes::Real;
+use fmm::arith::vector::{Isa, Vectors};
+use fmm::expansion::solid::m2l::M2l;
+use fmm::expansion::solid::matrices::{Translation, weights};
+use fmm::expansion::solid::orders::Orders;
+use fmm::expansion::solid::{Solid, terms};
+use fmm::expansion::{Expansion, Points};
+use fmm::tree::lists::{is_near, reach};
+use fmm::tree::{Cell, Tree};
 use std::ops::Range;
 use testkit::Random;
 
@@ -72,12 +72,12 @@ const BLANK: Cell = Cell {
     children: 0,
 };
 
-/// A cell of its own for tests of M2M and L2L: a parent with eight children.
-fn family() -> (Vec<Cell>, Vec<Range<usize>>) {
-    let cell = |at: [i32; 3], level| Cell { at, level, ..BLANK };
-    let mut cells = vec![Cell { first_child: 1, children: 8, ..cell([0; 3], 0) }];
-    cells.extend((0..8).map(|o| cell([o >> 2 & 1, o >> 1 & 1, o & 1], 1)));
-    (cells, vec![0..1, 1..9])
+/// A tree for tests of M2M and L2L: a parent with eight children.
+fn family() -> Tree {
+    let corners = [4, 2, 1].map(|bit| (0..8).map(|octant| f64::from(octant & bit != 0)).collect::<Vec<f64>>());
+    let tree = Tree::build(corners.each_ref().map(|column| &column[..]), 1);
+    assert_eq!(tree.cells.len(), 9);
+    tree
 }
 
 /// Each operator with points so far apart that an order of `order` is exact up to rounding.
@@ -106,23 +106,23 @@ fn check_operators<T: Vectors>(order: usize, tolerance: f64) {
             let e = error(&out, &near, &sources, &q);
             assert!(e < tolerance, "P2L, L2P {isa:?} {count}: {e:.1e}");
         }
-        check_family(&solid, tolerance);
+        check_family(&solid, isa, tolerance);
     }
 }
 
 /// M2M and L2L of a parent whose children have three points each; the parent's edge is 1.
-fn check_family<T: Vectors>(solid: &Solid<T>, tolerance: f64) {
+fn check_family<T: Vectors>(solid: &Solid<T>, isa: Isa, tolerance: f64) {
     let mut random = Random::new(3);
-    let (cells, levels) = family();
-    let (isa, size, scratch) = (solid.isa, solid.local_terms(), &mut Vec::new());
+    let tree = family();
+    let (size, scratch) = (solid.local_terms(), &mut Vec::new());
     let away = scaled(&cloud::<T>(&mut random, 5), 4.0, [-17.0, 20.0, 14.0]);
     let q_away = cloud::<T>(&mut random, 5)[0].clone();
     let mut m = vec![T::default(); 9 * size];
     let mut l = vec![T::default(); 9 * size];
     solid.p2l(0, at(&away), &q_away, &mut l[..size], scratch);
-    solid.shifts.l2l_all(&cells, &levels, &mut l);
+    solid.l2l_all(&tree, &mut l);
     let (mut all, mut charges) = ([vec![], vec![], vec![]], Vec::new());
-    for (k, child) in cells.iter().enumerate().skip(1) {
+    for (k, child) in tree.cells.iter().enumerate().skip(1) {
         let (own, q) = (cloud::<T>(&mut random, 3), cloud::<T>(&mut random, 3)[0].clone());
         let terms = k * size..(k + 1) * size;
         solid.p2m(at(&own), &q, &mut m[terms.clone()], scratch);
@@ -140,7 +140,7 @@ fn check_family<T: Vectors>(solid: &Solid<T>, tolerance: f64) {
         (0..3).for_each(|a| all[a].extend(&inside[a]));
         charges.extend(q);
     }
-    solid.shifts.m2m_all(&cells, &levels, &mut m);
+    solid.m2m_all(&tree, &mut m);
     let mut out = vec![[T::default(); 4]; 5];
     solid.m2p(0, &m[..size], at(&away), &mut out, scratch);
     let e = error(&out, &away, &all, &charges);

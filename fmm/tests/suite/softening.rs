@@ -1,10 +1,15 @@
-use super::*;
-use crate::data::Force;
-use crate::data::particles::Particles;
-use crate::data::periodic::Periodic;
-use crate::data::random::{Charge, Distribution, generate};
-use crate::direct::error::{compare, reference, sample};
-use crate::octree::Plan;
+//! Softened images of periodic boxes against direct sums.
+
+use fmm::data::Force;
+use fmm::data::particles::Particles;
+use fmm::data::periodic::Periodic;
+use fmm::data::random::{Charge, Distribution, generate};
+use fmm::direct::error::{compare, reference, sample};
+use fmm::expansion::basis::Basis;
+use fmm::octree::FmmOptions;
+use fmm::octree::Plan;
+use fmm::octree::softening::change;
+use fmm::octree::tune::usual_of as usual;
 
 /// Particles with their sums over all images by direct summation, for each softening length.
 struct Summed {
