@@ -11,8 +11,6 @@ pub mod facts;
 pub mod float;
 pub mod int;
 pub mod log;
-#[cfg(test)]
-mod num_tests;
 pub(crate) mod pieces;
 pub mod semantics;
 pub mod table;

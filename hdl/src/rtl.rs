@@ -13,8 +13,6 @@ pub mod names;
 pub mod netlist;
 pub mod ring;
 pub mod term;
-#[cfg(test)]
-mod tests;
 mod verilog;
 
 pub use expr::{Expr, Node, cat, or_all};

@@ -35,6 +35,7 @@ pub struct Close {
 
 /// Looks for close pairs of targets and sources.
 pub struct Finder<'a> {
+    /// The tree of the targets and sources.
     pub tree: &'a Tree,
     /// The Morton key of each sorted target, where these are not the sources.
     apart: Option<Vec<u64>>,

@@ -62,7 +62,7 @@ impl<T: Vectors> Solid<T> {
         Solid { lower_beyond, ..self }
     }
 
-    /// The same with a set of instructions.
+    /// As [`Solid::new`], by a set of instructions.
     pub fn with(order: usize, near2: u64, isa: Isa) -> Solid<T> {
         let weights = matrices::weights(2 * order);
         let octants = matrices::ShiftsOfOctants::new(order, &weights);

@@ -5,9 +5,6 @@
 //! argument's in it.
 
 mod hardware;
-#[cfg(test)]
-pub(super) mod tests;
-
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Dd, Expr, Node, exp2};
 use crate::number::rounding;

@@ -5,12 +5,9 @@
 
 mod domain;
 mod hardware;
-mod kept;
+pub mod kept;
 mod prepared;
 mod recent;
-#[cfg(test)]
-pub(super) mod tests;
-
 pub use kept::{Store, keep_in};
 pub use prepared::{Failure, MOST_WORK, Prepared, prepared, work};
 
@@ -35,7 +32,8 @@ pub struct Function {
     pub expr: Expr,
     pub lo: Exact,
     pub hi: Exact,
-    evaluator: Evaluator,
+    /// Evaluates the expression.
+    pub evaluator: Evaluator,
     /// The f64s nearest to the ends.
     ends: (f64, f64),
     /// The canonical text.
@@ -68,6 +66,12 @@ impl Function {
     pub fn new(expr: Expr, lo: Exact, hi: Exact) -> Arc<Function> {
         let text = format!("{expr} on {lo}..{hi}");
         recent::function(&text, || Function::made(expr, lo, hi, text.clone()))
+    }
+
+    /// A function that no others of its text share, nor what is found for it.
+    pub fn unshared(expr: Expr, lo: Exact, hi: Exact) -> Function {
+        let text = format!("{expr} on {lo}..{hi}");
+        Function::made(expr, lo, hi, text)
     }
 
     fn made(expr: Expr, lo: Exact, hi: Exact, text: String) -> Function {

@@ -4,9 +4,6 @@
 //! and keeps the relative error near 1, where the logarithm vanishes. The product with t is exact, or cut off far below.
 
 mod hardware;
-#[cfg(test)]
-mod tests;
-
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Dd, Interval, MAX_ORDER, Smooth, Value, elementary, exp2};
 use crate::op::ctext::floats;

@@ -11,9 +11,6 @@ mod hardware;
 mod search;
 pub mod table;
 
-#[cfg(test)]
-mod tests;
-
 pub use table::{Prepared, prepared};
 
 use crate::circuit::{Circuit, Sig};

@@ -9,9 +9,6 @@
 
 mod hardware;
 mod reduce;
-#[cfg(test)]
-mod tests;
-
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Call, Dd, Expr, Node, exp2};
 use crate::op::ctext::floats;

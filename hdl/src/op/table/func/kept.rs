@@ -36,7 +36,7 @@ pub struct Found {
 }
 
 /// Everything that the outcome depends on: the format, the function and this program's own text.
-pub(super) fn key(format: Format, function: &Function) -> String {
+pub fn key(format: Format, function: &Function) -> String {
     format!("table of {} in {format} by {:016x}", function.text, sources())
 }
 
@@ -66,7 +66,8 @@ fn sources() -> u64 {
 }
 
 impl Found {
-    pub(super) fn record(&self, key: &str) -> String {
+    /// The record that is kept under a key.
+    pub fn record(&self, key: &str) -> String {
         let floor = self.floor.map_or("-".to_string(), |f| f.to_string());
         let text = format!("{floor} {} {} {}", self.degree, self.top, self.work);
         format!("{text} {:016x}", fnv_after(fnv(key), &text))

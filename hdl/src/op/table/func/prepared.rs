@@ -59,7 +59,7 @@ pub struct Prepared {
 impl Prepared {
     /// Searches the table, with at most so much work, or takes the one that was found before. Gives the work of the search,
     /// too.
-    fn new(format: Format, function: &Function, store: Option<&dyn Store>, most: u64) -> Made {
+    pub fn new(format: Format, function: &Function, store: Option<&dyn Store>, most: u64) -> Made {
         let key = kept::key(format, function);
         let before = store.and_then(|s| Found::read(&s.load(&key)?, &key));
         if let Some(found) = before
@@ -267,105 +267,5 @@ impl Tables {
             entry = entry.next.0.get_or_init(make);
         }
         &entry.made
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::op::table::func::tests::{function, new_function};
-    use std::collections::BTreeMap;
-    use std::sync::Mutex;
-
-    #[derive(Default)]
-    struct Memory(Mutex<BTreeMap<String, String>>);
-
-    impl Store for Memory {
-        fn load(&self, key: &str) -> Option<String> {
-            self.0.lock().unwrap().get(key).cloned()
-        }
-
-        fn save(&self, key: &str, record: &str) {
-            self.0.lock().unwrap().insert(key.into(), record.into());
-        }
-    }
-
-    /// All numbers of a table.
-    fn numbers(p: &Prepared) -> String {
-        format!("{:?} {:?} {:?} {:?}", p.table, p.floor, p.flags, p.bounds)
-    }
-
-    #[test]
-    fn a_table_found_before_is_the_one_that_a_search_finds() {
-        for (format, text, lo, hi, is_fast) in [
-            ("float25.16", "x erfc x /", "0.0625", "4", true),
-            ("float32.23", "1 x 2 / - 4 pow", "0", "2", false),
-            ("fixed32.24", "x x * -1 * exp", "-2", "2", false),
-        ] {
-            let (format, f) = (format.parse().unwrap(), function(text, lo, hi));
-            let store = Memory::default();
-            let (first, work) = Prepared::new(format, &f, Some(&store), MOST_WORK);
-            let first = numbers(&first.unwrap());
-            let key = kept::key(format, &f);
-            let record = store.load(&key).expect("it was kept");
-            let again = |record: &str| {
-                store.save(&key, record);
-                let (made, work) = Prepared::new(format, &f, Some(&store), MOST_WORK);
-                (numbers(&made.unwrap()), work)
-            };
-            assert_eq!(again(&record), (first.clone(), work), "{text}");
-            if !is_fast {
-                continue;
-            }
-            // Each of these leads to another search.
-            for bad in ["", "- 9 1 5", "\0\u{1}", &record[1..], &record.replace(' ', "  ")] {
-                assert_eq!(again(bad), (first.clone(), work), "{text}: {bad:?}");
-            }
-            // A record that is whole and leads nowhere.
-            for (degree, top) in [(99, 0), (2, 99), (0, 0)] {
-                let found = Found { floor: None, degree, top, work };
-                assert_eq!(again(&found.record(&key)), (first.clone(), work), "{text}: {found:?}");
-            }
-        }
-    }
-
-    /// The findings of one search of a function are there for the next one, and the work is the same for both.
-    #[test]
-    fn the_work_of_a_search_does_not_depend_on_those_before() {
-        let formats: [Format; 2] = ["float18.9", "float25.16"].map(|format| format.parse().unwrap());
-        let work = |f: &Function, format: Format| Prepared::new(format, f, None, MOST_WORK).1;
-        for text in ["x exp 1 -", "x erf 2 pow"] {
-            let [one, other] = [(); 2].map(|()| new_function(text, "0", "3"));
-            let forwards = formats.map(|format| work(&one, format));
-            let backwards = [formats[1], formats[0]].map(|format| work(&other, format));
-            assert_eq!(forwards, [backwards[1], backwards[0]], "{text}");
-        }
-    }
-
-    #[test]
-    fn a_function_with_far_too_many_waves_is_refused_soon() {
-        for (format, text, lo, hi) in [
-            ("float25.16", "1000 x * sin", "0.001", "1000"),
-            ("float32.23", "1000 x / sin", "0.01", "1"),
-            ("fixed32.16", "10 x * sin", "0", "30000"),
-        ] {
-            let (made, work) = Prepared::new(format.parse().unwrap(), &function(text, lo, hi), None, MOST_WORK);
-            assert!(matches!(made.err(), Some(Failure::Large { depth: 9.., .. })), "{text}");
-            assert!(work < MOST_WORK, "{text}: {work}");
-        }
-    }
-
-    #[test]
-    fn the_work_of_a_search_is_bounded() {
-        // Many waves on a long interval need more pieces than are looked at.
-        let waves: String = (1..=76).map(|k| format!(" x {k} * sin +")).collect();
-        let text = format!("x{waves}");
-        let f = function(&text, "0.001", "1000");
-        for most in [10_000_000, 40_000_000] {
-            let (made, work) = Prepared::new("float32.23".parse().unwrap(), &f, None, most);
-            assert_eq!(made.err(), Some(Failure::Costly));
-            // Beyond it there is the evaluation that was under way.
-            assert!((most..most + 10_000_000).contains(&work), "{work}");
-        }
     }
 }

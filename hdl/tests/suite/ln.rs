@@ -1,8 +1,14 @@
 //! Logarithms against double-double arithmetic, whose digits are tested on their own.
 
-use super::*;
-use crate::op::table::exp::tests::check;
-use crate::op::table::func::tests::is_faithful;
+use crate::exp::check;
+use crate::func::is_faithful;
+use hdl::Format;
+use hdl::number::real::Dd;
+use hdl::number::real::elementary;
+use hdl::op::Attrs;
+use hdl::op::Inst;
+use hdl::op::Operator;
+use hdl::op::table::ln::*;
 
 fn reference(x: f64) -> Option<Dd> {
     (x > 0.0).then(|| elementary::log(Dd::from(x)))

@@ -1,12 +1,18 @@
 //! Exponentials against double-double arithmetic, whose digits are tested on their own.
 
-use super::*;
-use crate::number::real::elementary;
-use crate::op::table::func::tests::is_faithful;
-use crate::op::table::ln::Log;
-use crate::op::table::sin_cos::{Cos, Sin};
+use crate::func::is_faithful;
+use hdl::Flags;
+use hdl::Format;
+use hdl::number::real::Dd;
+use hdl::number::real::elementary;
+use hdl::op::Attrs;
+use hdl::op::Inst;
+use hdl::op::Operator;
+use hdl::op::table::exp::*;
+use hdl::op::table::ln::Log;
+use hdl::op::table::sin_cos::{Cos, Sin};
 
-pub(in crate::op) fn check(op: &'static dyn Operator, format: &str, step: u64, reference: impl Fn(f64) -> Option<Dd>) {
+pub fn check(op: &'static dyn Operator, format: &str, step: u64, reference: impl Fn(f64) -> Option<Dd>) {
     let format: Format = format.parse().unwrap();
     let inst = Inst::new(op, &[format], Attrs::default()).unwrap();
     let (declared, bounds) = (op.flags(&inst), op.bounds(&inst));
@@ -102,7 +108,7 @@ fn every_circuit_can_be_built() {
     ] {
         for op in [&Exp as &dyn Operator, &Log, &Sin, &Cos] {
             let inst = Inst::new(op, &[name.parse().unwrap()], Attrs::default()).unwrap();
-            let p = crate::op::hardware(op, &inst, crate::circuit::target::Clock::default_clock());
+            let p = hdl::op::hardware(op, &inst, hdl::circuit::target::Clock::default_clock());
             let flags = p.module.ports.iter().find(|p| p.name == "f").map_or(0, |p| p.width);
             assert_eq!(flags, op.flags(&inst).iter().count() as u32, "{name}");
         }

@@ -1,8 +1,8 @@
 //! Expressions: their widths, their text, and their values against a computation bit by bit.
 
-use super::eval::{Builder, LANES};
-use super::expr::{Binary, Reduce, Shift, Test};
-use super::*;
+use hdl::rtl::eval::{Builder, LANES};
+use hdl::rtl::expr::{Binary, Reduce, Shift, Test};
+use hdl::rtl::*;
 use testkit::Random;
 
 type E = Expr<u32>;

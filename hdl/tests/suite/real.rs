@@ -1,6 +1,6 @@
 //! Functions against identities and known digits, and enclosures against values.
 
-use super::*;
+use hdl::number::real::*;
 
 /// (function, argument, 32 digits after the leading one, as high and low part).
 fn close(got: Dd, hi: f64, lo: f64, bits: i32) {
@@ -58,7 +58,7 @@ fn differences_that_vanish_at_0_keep_their_digits() {
         e.nodes.extend_from_slice(parts);
         e
     };
-    let one = || Node::Number(crate::number::exact::parse_decimal("1").unwrap());
+    let one = || Node::Number(hdl::number::exact::parse_decimal("1").unwrap());
     // exp(x) - 1, 1 - cos(x), x - sin(x), and their leading two terms.
     let cases: [(Expr, i32, f64, f64); 3] = [
         (with(x(), &[Node::Call(Call::Exp, 0), one(), Node::Sub(1, 2)]), 1, 1.0, 0.5),
@@ -87,4 +87,4 @@ fn differences_that_vanish_at_0_keep_their_digits() {
     }
 }
 
-include!("known.rs");
+include!("real/known.rs");

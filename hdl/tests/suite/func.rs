@@ -1,14 +1,25 @@
 //! Functions against their expressions in double-double, whose digits are tested on their own.
 
-use super::*;
-use crate::number::real::{Node, exp2};
+use hdl::Flags;
+use hdl::Format;
+use hdl::number::exact::Exact;
+use hdl::number::exact::to_bits;
+use hdl::number::real::Dd;
+use hdl::number::real::Expr;
+use hdl::number::real::Smooth;
+use hdl::number::real::{Node, exp2};
+use hdl::op::Attrs;
+use hdl::op::Inst;
+use hdl::op::Operator;
+use hdl::op::table::func::*;
+use std::sync::Arc;
 
 /// An expression in reverse Polish notation: `x`, numbers, names, `+ - * / pow min max`.
-pub(crate) fn expr(text: &str) -> Expr {
+pub fn expr(text: &str) -> Expr {
     let mut e = Expr::default();
     let mut stack = Vec::new();
     for word in text.split_whitespace() {
-        let node = if let Some(call) = crate::number::real::expr::CALLS.iter().find(|c| c.0 == word) {
+        let node = if let Some(call) = hdl::number::real::expr::CALLS.iter().find(|c| c.0 == word) {
             Node::Call(call.1, stack.pop().unwrap())
         } else if ["+", "-", "*", "/", "pow", "min", "max"].contains(&word) {
             let (b, a) = (stack.pop().unwrap(), stack.pop().unwrap());
@@ -24,7 +35,7 @@ pub(crate) fn expr(text: &str) -> Expr {
         } else if word == "x" {
             Node::X
         } else {
-            Node::Number(crate::number::exact::parse_decimal(word).unwrap())
+            Node::Number(hdl::number::exact::parse_decimal(word).unwrap())
         };
         stack.push(e.push(node));
     }
@@ -34,26 +45,31 @@ pub(crate) fn expr(text: &str) -> Expr {
 
 fn number(text: &str) -> Exact {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |t| (-1, t));
-    crate::number::exact::parse_decimal(digits).unwrap() * Exact::from(num_bigint::BigInt::from(sign))
+    hdl::number::exact::parse_decimal(digits).unwrap() * Exact::from(num_bigint::BigInt::from(sign))
 }
 
-pub(crate) fn function(text: &str, lo: &str, hi: &str) -> Arc<Function> {
+pub fn function(text: &str, lo: &str, hi: &str) -> Arc<Function> {
     Function::new(expr(text), number(lo), number(hi))
 }
 
 /// One that is not shared.
-pub(crate) fn new_function(text: &str, lo: &str, hi: &str) -> Function {
-    Function::made(expr(text), number(lo), number(hi), text.into())
+pub fn new_function(text: &str, lo: &str, hi: &str) -> Function {
+    Function::unshared(expr(text), number(lo), number(hi))
 }
 
-pub(crate) fn inst(format: &str, function: &Arc<Function>) -> Inst {
+/// The table of a use.
+fn of(inst: &Inst) -> &Prepared {
+    prepared(inst.result, inst.attrs.function.as_ref().unwrap()).unwrap()
+}
+
+pub fn inst(format: &str, function: &Arc<Function>) -> Inst {
     let format: Format = format.parse().unwrap();
     Inst::new(&Func, &[format], Attrs { function: Some(function.clone()), ..Attrs::default() }).unwrap()
 }
 
 /// Whether y is one of the two numbers around the value, and the value itself where that is a number. `floor` is the
 /// exponent below which a place is that of 2^floor.
-pub(crate) fn is_faithful(format: Format, y: u64, flags: Flags, value: Dd, floor: Option<i32>) -> bool {
+pub fn is_faithful(format: Format, y: u64, flags: Flags, value: Dd, floor: Option<i32>) -> bool {
     if let Some(frac) = format.frac() {
         let off = (value.scale(frac as i32) - Dd::from(format.to_int(y) as f64)).hi;
         let end = y == format.max_bits() || y == format.min_bits();
@@ -69,7 +85,7 @@ pub(crate) fn is_faithful(format: Format, y: u64, flags: Flags, value: Dd, floor
         return y == 0 && value.abs().hi < exp2(smallest) && value.hi != 0.0;
     }
     let size = value.abs().hi;
-    let octave = if size == 0.0 { smallest } else { crate::number::real::log2(size).max(floor.unwrap_or(smallest)) };
+    let octave = if size == 0.0 { smallest } else { hdl::number::real::log2(size).max(floor.unwrap_or(smallest)) };
     let off = (got - value).hi.abs();
     off < exp2(octave - m)
 }
@@ -133,7 +149,7 @@ fn where_a_function_is_0_the_result_is_0_without_a_flag() {
             let f = function(text, lo, hi);
             let p = prepared(format, &f).unwrap_or_else(|e| panic!("{text} on {format}: {e:?}"));
             for zero in zeros {
-                let x = crate::number::exact::parse(format, zero).unwrap();
+                let x = hdl::number::exact::parse(format, zero).unwrap();
                 assert_eq!(p.eval(x), (0, Flags::NONE), "{text} on {format} at {zero}");
             }
             for (end, outside) in [(p.domain.lo, false), (p.domain.hi, false)] {
@@ -268,7 +284,7 @@ fn check_zeros(functions: &[(&str, &str, &str, bool)], formats: &[(&str, u64)]) 
 
 /// Arguments near the places where a function is least, more and more of them: errors, and their mean.
 fn check_beside_zeros(inst: &Inst) {
-    let (p, function, format) = (of(inst), function_of(inst), inst.result);
+    let (p, function, format) = (of(inst), inst.attrs.function.as_ref().unwrap(), inst.result);
     let value = |x: u64| function.evaluator.value(Dd::from(format.to_f64(x))).unwrap().value;
     let (mut sum, mut count) = (0.0, 0);
     for zero in [0.0, 0.3, 0.75, 1.0, std::f64::consts::FRAC_PI_2, 2.0] {
@@ -311,7 +327,7 @@ fn functions_of_one_value_have_tables_and_circuits() {
             let (format, f) = (format.parse::<Format>().unwrap(), function(text, lo, hi));
             let Ok(p) = prepared(format, &f) else { continue };
             let inst = inst(&format.to_string(), &f);
-            let module = crate::op::hardware(&Func, &inst, crate::circuit::target::Clock::default_clock()).module;
+            let module = hdl::op::hardware(&Func, &inst, hdl::circuit::target::Clock::default_clock()).module;
             assert!(module.ports.iter().any(|p| p.name == "q"));
             for x in [p.domain.lo, p.domain.hi] {
                 let ((y, flags), value) = (p.eval(x), f.evaluator.value(Dd::from(format.to_f64(x))).unwrap().value);
@@ -358,7 +374,7 @@ fn every_circuit_can_be_built() {
     {
         for format in ["float18.9", "float25.16", "fixed16.10", "float10.5"] {
             let inst = inst(format, &function(text, lo, hi));
-            let p = crate::op::hardware(&Func, &inst, crate::circuit::target::Clock::default_clock());
+            let p = hdl::op::hardware(&Func, &inst, hdl::circuit::target::Clock::default_clock());
             let flags = p.module.ports.iter().find(|p| p.name == "f").map_or(0, |p| p.width);
             assert_eq!(flags, Func.flags(&inst).iter().count() as u32);
         }

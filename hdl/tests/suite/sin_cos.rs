@@ -1,8 +1,15 @@
 //! Sines and cosines against double-double arithmetic, whose digits are tested on their own.
 
-use super::*;
-use crate::number::real::elementary::sin_cos;
-use crate::op::table::func::tests::is_faithful;
+use crate::func::is_faithful;
+use hdl::Flags;
+use hdl::Format;
+use hdl::number::real::Dd;
+use hdl::number::real::elementary::sin_cos;
+use hdl::number::real::exp2;
+use hdl::op::Attrs;
+use hdl::op::Inst;
+use hdl::op::Operator;
+use hdl::op::table::sin_cos::*;
 
 /// Both functions at every argument of `arguments` that is a pattern of the format.
 fn check(name: &str, arguments: impl Iterator<Item = u64> + Clone) {
@@ -75,8 +82,8 @@ fn results_next_to_zeros_are_faithful() {
         let format: Format = name.parse().unwrap();
         let near = |k: u32| {
             let angle = k as f64 * std::f64::consts::FRAC_PI_2;
-            let field = (crate::number::real::log2(angle) + format.bias()) as u64;
-            let fraction = (angle / exp2(crate::number::real::log2(angle)) - 1.0) * exp2(format.mant() as i32);
+            let field = (hdl::number::real::log2(angle) + format.bias()) as u64;
+            let fraction = (angle / exp2(hdl::number::real::log2(angle)) - 1.0) * exp2(format.mant() as i32);
             let at = (field << format.mant()) + fraction as u64;
             (at - 1)..(at + 3)
         };

@@ -1,7 +1,10 @@
 //! `bits` of the int and fixed operators against exact rationals: exhaustive for narrow formats, random and corners for
 //! wide ones.
 
-use super::*;
+use hdl::Flags;
+use hdl::Format;
+use hdl::Rounding;
+use hdl::op::*;
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};

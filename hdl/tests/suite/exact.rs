@@ -1,6 +1,9 @@
 //! Exact numbers against Rust's own floats, against rationals, and there and back.
 
-use super::*;
+use hdl::Format;
+use hdl::number::exact::*;
+use num_bigint::BigInt;
+use num_traits::{One, ToPrimitive};
 use testkit::Random;
 
 fn format(name: &str) -> Format {
