@@ -20,6 +20,9 @@ typedef enum pairforge_status {
     PAIRFORGE_INTERNAL = 4,
 } pairforge_status;
 
+// Sources and targets on a GPU, of which the plan has copies there, for any number of charges. One thread at a time may use it.
+typedef struct pairforge_gpu_plan pairforge_gpu_plan;
+
 // A compiled kernel with values of its parameters. Runs of one kernel can go on at once in any number of threads; setting a parameter
 // and freeing is for one thread while no other uses it.
 typedef struct pairforge_kernel pairforge_kernel;
@@ -76,6 +79,30 @@ typedef struct pairforge_sources {
     ptrdiff_t charge_stride;
     ptrdiff_t dipole_stride;
 } pairforge_sources;
+
+// Points on a GPU: addresses there of coordinates `x[k * stride]` and so on, of `float` where `bytes` is 4 and of `double` where it is 8.
+typedef struct pairforge_gpu_points {
+    const void *x;
+    const void *y;
+    const void *z;
+    size_t count;
+    // From one point to the next, in numbers.
+    ptrdiff_t stride;
+    int bytes;
+} pairforge_gpu_points;
+
+// Results at the targets, on a GPU, each at `[k * stride]`; null pointers for what is not wanted.
+typedef struct pairforge_gpu_field {
+    void *potential;
+    void *gx;
+    void *gy;
+    void *gz;
+    // The number of targets.
+    size_t count;
+    ptrdiff_t potential_stride;
+    ptrdiff_t gradient_stride;
+    int bytes;
+} pairforge_gpu_field;
 
 // A column of numbers for a pin: `mj` for a scalar, `xi[0]` for the first element of a vector.
 typedef struct pairforge_column {
@@ -157,6 +184,35 @@ enum pairforge_status pairforge_direct_set(const struct pairforge_points *source
 
 // Frees a plan.
 void pairforge_plan_free(struct pairforge_plan *plan);
+
+// Makes a plan for `sources` on a GPU, which are the targets too where `targets` is null. `options` may be null for none; the backend is
+// `cuda`. The plan has copies, made behind what the CUDA stream `stream` has; null is the default stream. Where the GPU does not run all
+// stages, data go through the host if `through_host` is not 0, and else the plan is refused.
+enum pairforge_status pairforge_gpu_plan_new(const struct pairforge_gpu_points *sources,
+                                             const struct pairforge_gpu_points *targets,
+                                             const struct pairforge_options *options,
+                                             int through_host,
+                                             void *stream,
+                                             struct pairforge_gpu_plan **plan);
+
+// Gives a plan the positions that are there now, as many or not, without the host.
+enum pairforge_status pairforge_gpu_plan_update(struct pairforge_gpu_plan *plan,
+                                                const struct pairforge_gpu_points *sources,
+                                                const struct pairforge_gpu_points *targets,
+                                                void *stream);
+
+// Computes the field of charges `charges[k * stride]` on the GPU, `float` or `double` by their `bytes`, as many as there are sources. What
+// the stream has later sees the results.
+enum pairforge_status pairforge_gpu_plan_run(struct pairforge_gpu_plan *plan,
+                                             const void *charges,
+                                             size_t count,
+                                             ptrdiff_t stride,
+                                             int bytes,
+                                             const struct pairforge_gpu_field *field,
+                                             void *stream);
+
+// Frees a plan.
+void pairforge_gpu_plan_free(struct pairforge_gpu_plan *plan);
 
 // Compiles a text of PG2; `name` is what its Verilog modules are called. All mistakes of the text are in `pairforge_last_error`, one a
 // line, each with line, column, code and remedy.

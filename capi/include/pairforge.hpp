@@ -9,6 +9,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -225,6 +226,64 @@ private:
 
     detail::owner<pairforge_plan, pairforge_plan_free> held_;
     std::size_t targets_ = 0;
+};
+
+// Points on a GPU that the caller keeps there, float or double: columns, or triples one behind the other.
+struct gpu_points : pairforge_gpu_points {
+    template <class T>
+    gpu_points(const T *x, const T *y, const T *z, std::size_t count, std::ptrdiff_t stride = 1)
+        : pairforge_gpu_points{x, y, z, count, stride, sizeof(T)}
+    {
+        static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "numbers on a GPU are float or double");
+    }
+
+    template <class T>
+    gpu_points(const T *triples, std::size_t count) : gpu_points(triples, triples + 1, triples + 2, count, 3)
+    {
+    }
+};
+
+// An FMM for data on a GPU. `stream` is a CUstream or a cudaStream_t of it; null is the default stream.
+class gpu_plan {
+public:
+    enum class host { refused, allowed };
+
+    explicit gpu_plan(const gpu_points &sources, const options &options, void *stream = nullptr, host host = host::refused)
+    {
+        make(sources, nullptr, options, stream, host);
+    }
+
+    gpu_plan(const gpu_points &sources, const gpu_points &targets, const options &options, void *stream = nullptr,
+             host host = host::refused)
+    {
+        make(sources, &targets, options, stream, host);
+    }
+
+    void update(const gpu_points &sources, void *stream = nullptr)
+    {
+        detail::check(pairforge_gpu_plan_update(held_.get(), &sources, nullptr, stream));
+    }
+
+    void update(const gpu_points &sources, const gpu_points &targets, void *stream = nullptr)
+    {
+        detail::check(pairforge_gpu_plan_update(held_.get(), &sources, &targets, stream));
+    }
+
+    template <class T>
+    void run(const T *charges, std::size_t count, const pairforge_gpu_field &room, void *stream = nullptr)
+    {
+        detail::check(pairforge_gpu_plan_run(held_.get(), charges, count, 1, sizeof(T), &room, stream));
+    }
+
+private:
+    void make(const gpu_points &sources, const gpu_points *targets, const options &options, void *stream, host host)
+    {
+        pairforge_gpu_plan *made = nullptr;
+        detail::check(pairforge_gpu_plan_new(&sources, targets, options.get(), host == host::allowed, stream, &made));
+        held_.reset(made);
+    }
+
+    detail::owner<pairforge_gpu_plan, pairforge_gpu_plan_free> held_;
 };
 
 // Sums in f64 over all pairs.

@@ -8,6 +8,7 @@
 //! `fortran/pairforge.f90` declares them for Fortran.
 
 mod arrays;
+mod gpu_plan;
 mod kernel;
 mod options;
 mod plan;

@@ -20,6 +20,10 @@ pub(crate) struct Absorbed {
     pub flip_flops: u64,
 }
 
+/// The way from a multiplier's input registers to its output, at speed grade 6. Nextpnr times no path between the block's own
+/// registers: this is the most that one takes.
+pub(crate) const INNER_NS: f64 = 3.86;
+
 struct Netlist<'a> {
     cells: &'a mut Map<String, Value>,
     /// The cell that drives each net, and the pins that read it; ports of the design read under an empty name.

@@ -2,6 +2,7 @@
 //!
 //! A family is a row in [`FAMILIES`].
 
+use crate::timing::blocks::{Arc, Model, Setup};
 use crate::tools::{self, Tool};
 
 /// The flow's description of a family.
@@ -66,6 +67,8 @@ pub struct Route {
     pub(crate) alone: Option<&'static str>,
     /// The options that route a pipeline whose values wait in memories.
     pub(crate) stored: &'static [&'static str],
+    /// The delays of cells that place and route does not time.
+    pub(crate) model: Option<&'static Model>,
     /// The option for what the packer reads, and the file's ending.
     pub(crate) write: (&'static str, &'static str),
     pub(crate) packer: &'static Tool,
@@ -93,6 +96,77 @@ const fn luts(n: u64) -> Counts {
     Counts { luts: n, ..NOTHING }
 }
 
+const fn arc(kind: &'static str, from: &'static str, to: &'static str, ns: f64) -> Arc {
+    Arc { kind, from, to, ns }
+}
+
+const fn setup(kind: &'static str, pin: &'static str, ns: f64) -> Setup {
+    Setup { kind, pin, ns }
+}
+
+/// Gowin GW2A at speed C8/I7. Delays of tables, adders and memories are those of the vendor's timing table as Apicula reads it
+/// (0.32), the slowest corner of each; nextpnr has them too, but not for the tables that it puts in front of flip-flops and for the
+/// second ports of memories. Nobody has read the multiplier's from that table. It is the data sheet's time from operands to
+/// product for GW1N at C6/I5 (tCOIR_DSP), the slower family with the same block.
+static GOWIN: Model = Model {
+    arcs: &[
+        arc("LUT*", "I0", "F", 0.549),
+        arc("LUT*", "I1", "F", 0.570),
+        arc("LUT*", "I2", "F", 0.462),
+        arc("LUT*", "I3", "F", 0.371),
+        arc("ALU", "CIN", "COUT", 0.035),
+        arc("ALU", "CIN", "SUM", 0.469),
+        arc("ALU", "I*", "SUM", 0.570),
+        arc("ALU", "I*", "COUT", 0.570),
+        arc("MUX2_*", "*", "O", 0.269),
+        arc("MULT*", "A*", "DOUT*", 4.8),
+        arc("MULT*", "B*", "DOUT*", 4.8),
+        arc("DP*", "CLKA", "DOA*", 2.26),
+        arc("DP*", "CLKB", "DOB*", 2.26),
+        arc("SDP*", "CLKB", "DO*", 2.26),
+        arc("SP*", "CLK", "DO*", 2.26),
+        arc("pROM*", "CLK", "DO*", 2.26),
+    ],
+    setups: &[
+        setup("DP*", "RESET*", 0.438),
+        setup("SDP*", "RESET*", 0.438),
+        setup("SP*", "RESET*", 0.438),
+        setup("pROM*", "RESET*", 0.438),
+        setup("DP*", "*", 0.096),
+        setup("SDP*", "*", 0.096),
+        setup("SP*", "*", 0.096),
+        setup("pROM*", "*", 0.096),
+        setup("RAM16*", "DI*", 0.035),
+    ],
+    replaced: &[],
+    clocks: &["CLK*"],
+    outside: &["IBUF", "OBUF", "TBUF", "IOBUF", "BUFG", "GSR", "rPLL", "DUMMY_CELL"],
+    idle: &[],
+};
+
+/// Lattice iCE40 UP5K. Nextpnr takes a multiplier for registers with 0.1 ns before and behind them. These are the slowest ways
+/// through one by IceStorm's table of the vendor's delays (`timings_up5k.txt`): through product and adder, 11.24 to the carry
+/// out (SB_MAC16_MAC_U_16X16_BYPASS) and 1.16 more to the sum, of which the product alone is 9.05; and through the adder alone
+/// (SB_MAC16_ADS_U_32P32_BYPASS). Where yosys has put registers into one, the way counts from in front of them to behind them.
+static ICE40: Model = Model {
+    arcs: &[
+        arc("ICESTORM_DSP", "A_*", "*", 12.4),
+        arc("ICESTORM_DSP", "B_*", "*", 12.4),
+        arc("ICESTORM_DSP", "C_*", "*", 5.2),
+        arc("ICESTORM_DSP", "D_*", "*", 5.2),
+        arc("ICESTORM_DSP", "CI", "*", 5.2),
+        arc("ICESTORM_DSP", "ADDSUB*", "*", 5.2),
+        arc("ICESTORM_DSP", "ACCUMCI", "*", 5.2),
+        arc("ICESTORM_DSP", "SIGNEXTIN", "*", 5.2),
+    ],
+    setups: &[],
+    replaced: &["ICESTORM_DSP"],
+    clocks: &["CLK", "RCLK", "WCLK", "CLOCK"],
+    outside: &["SB_IO", "SB_GB", "ICESTORM_PLL", "PADIN"],
+    // The carry is wired to I3 as well where the table takes it.
+    idle: &[("ICESTORM_LC", "CIN")],
+};
+
 /// Every family with a flow.
 pub static FAMILIES: &[Family] = &[
     Family {
@@ -119,6 +193,8 @@ pub static FAMILIES: &[Family] = &[
             alone: None,
             // The usual placer gathers such a pipeline as densely as its cells allow, with more wires than there are.
             stored: &["--placer", "static"],
+            // It times all but the inside of a multiplier between its own registers; see `absorb`.
+            model: None,
             write: ("--textcfg", "config"),
             packer: &tools::ECPPACK,
             pack: &["--compress", "--input", "<", "--bit", ">"],
@@ -153,6 +229,7 @@ pub static FAMILIES: &[Family] = &[
                 "IO_LOC \"serial_in\" 70;\nIO_LOC \"serial_out\" 69;\n"
             )),
             stored: &[],
+            model: Some(&GOWIN),
             write: ("--write", "json"),
             packer: &tools::GOWIN_PACK,
             pack: &["-d", "GW2A-18C", "-o", ">", "<"],
@@ -180,6 +257,7 @@ pub static FAMILIES: &[Family] = &[
             unconstrained: &["--pcf-allow-unconstrained"],
             alone: None,
             stored: &[],
+            model: Some(&ICE40),
             write: ("--asc", "asc"),
             packer: &tools::ICEPACK,
             pack: &["<", ">"],

@@ -93,6 +93,17 @@ fn figures(text: &mut String, p: &Page) {
                 .unwrap_or_default();
             line("", format!("{name}: {:.1} MHz; {:.1} MHz asked for", clock.fmax_mhz, clock.mhz));
         }
+        if let Some(tool) = s.tool_fmax_mhz {
+            line(
+                "",
+                format!(
+                    "with paths through multipliers and memories that nextpnr does not time; {tool:.1} MHz without"
+                ),
+            );
+        }
+        if !s.untimed.is_empty() {
+            line("untimed", format!("paths through {}: no clock is known to be met", s.untimed.join(", ")));
+        }
         if let (Some(seed), Some(tried)) = (s.seed, s.seeds) {
             let of = if tried == 1 { "the only one tried".into() } else { format!("the best of {tried} tried") };
             line("seed of the placing", format!("{seed}, {of}"));

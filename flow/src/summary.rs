@@ -34,8 +34,14 @@ pub struct Summary {
     pub fmax_mhz: Option<f64>,
     /// All clocks of a board with several.
     pub clocks: Vec<ClockTiming>,
-    /// Whether every clock is as fast as asked.
+    /// Whether every clock is as fast as asked, and every path is timed.
     pub timing_met: Option<bool>,
+    /// The highest clock by place and route alone, in families where paths that it leaves out are counted as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_fmax_mhz: Option<f64>,
+    /// Kinds of cells with paths that nobody timed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untimed: Vec<String>,
     /// The seed of the placing, and how many were tried.
     pub seed: Option<u32>,
     pub seeds: Option<u32>,

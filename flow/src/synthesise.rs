@@ -146,11 +146,15 @@ pub fn synthesise(
             full_group: &full_group,
         };
         outcome.fits = Some(fits(device, &parts));
-        if target == "ecp5" {
-            absorb_registers(job, top)?;
+        let mut inner = None;
+        if target == "ecp5" && absorb_registers(job, top)?.operands > 0 {
+            inner = Some(absorb::INNER_NS);
         }
         let route = family.route.as_ref().ok_or_else(|| no_route(device))?;
-        let (timing, seed, tried) = best_placing(tools, route, device, job, watch)?;
+        let (mut timing, seed, tried) = best_placing(tools, route, device, job, watch)?;
+        if let Some(ns) = inner {
+            timing.limit(1000.0 / ns);
+        }
         (outcome.timing, outcome.seed) = (Some(timing), Some((seed, tried)));
         outcome.design = Some(design);
         if let Goal::Board(_) = job.goal {
@@ -175,15 +179,16 @@ fn full_group(
 }
 
 /// Lets blocks of the netlist that is to be placed take in the registers beside them.
-fn absorb_registers(job: &SynthesisJob, top: &str) -> Result<(), FlowError> {
+fn absorb_registers(job: &SynthesisJob, top: &str) -> Result<absorb::Absorbed, FlowError> {
     let path = job.dir.join("synth_work/design.json");
     let text = fs::read_to_string(&path).map_err(FlowError::io(&path))?;
     let wrong = |e: serde_json::Error| FlowError::Report { path: path.clone(), reason: e.to_string() };
     let mut netlist = serde_json::from_str(&text).map_err(wrong)?;
-    absorb::absorb(&mut netlist, top);
+    let done = absorb::absorb(&mut netlist, top);
     let aside = path.with_extension("json.new");
     fs::write(&aside, netlist.to_string()).map_err(FlowError::io(&aside))?;
-    fs::rename(&aside, &path).map_err(FlowError::io(&path))
+    fs::rename(&aside, &path).map_err(FlowError::io(&path))?;
+    Ok(done)
 }
 
 fn no_route(device: &Device) -> FlowError {
@@ -291,17 +296,29 @@ fn place_and_route(
         ["--json", "synth_work/design.json", write, &routed, "--freq", &mhz, "--seed", &seed, "--report", REPORT];
     args.extend(fixed.map(String::from));
     args.extend(["--timing-allow-fail", "-q", "--log", &log].map(String::from));
-    let writes = vec![routed.clone(), REPORT.to_string()];
+    let mut writes = vec![routed.clone(), REPORT.to_string()];
+    if route.model.is_some() {
+        args.extend(["--sdf", DELAYS].map(String::from));
+        writes.push(DELAYS.to_string());
+    }
     let call = Call { tools, program, args, dir: job.dir, what: &what, log: log.clone(), writes };
     let log = job.dir.join(log);
     call.run(watch).map_err(|e| too_large(e, device))?;
     refuse::check(&log)?;
-    timing::read(&job.dir.join(REPORT))
+    let mut timing = timing::read(&job.dir.join(REPORT))?;
+    if let Some(model) = route.model {
+        let path = job.dir.join(DELAYS);
+        timing.add(timing::blocks::count(model, &timing::sdf::read(&path)?));
+        // It is larger than all else, and nobody reads it again.
+        fs::remove_file(&path).map_err(FlowError::io(&path))?;
+    }
+    Ok(timing)
 }
 
-/// The constraints and nextpnr's report, in the folder.
+/// The constraints, nextpnr's report and its delays, in the folder.
 const PINS: &str = "synth_work/pins";
 const REPORT: &str = "synth_work/report.json";
+const DELAYS: &str = "synth_work/delays.sdf";
 
 /// Tells a design that is too large from a tool that failed.
 fn too_large(e: FlowError, device: &Device) -> FlowError {

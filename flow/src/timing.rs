@@ -1,4 +1,9 @@
-//! Timing and utilisation, from nextpnr's report.
+//! Timing and utilisation, from nextpnr's report and the paths that it leaves out.
+
+pub(crate) mod blocks;
+pub(crate) mod sdf;
+#[cfg(test)]
+mod tests;
 
 use crate::FlowError;
 use serde::{Deserialize, Serialize};
@@ -16,6 +21,10 @@ pub struct Timing {
     pub clocks: Vec<ClockTiming>,
     /// The slowest path between two registers of that clock.
     pub path: Vec<Hop>,
+    /// The highest clock by the tool alone, where paths that it leaves out were counted beside its own.
+    pub tool_mhz: Option<f64>,
+    /// Kinds of cells with paths that nobody timed, and how many there are.
+    pub untimed: BTreeMap<String, usize>,
     /// Used and available, by the tool's names.
     pub utilisation: BTreeMap<String, (u64, u64)>,
 }
@@ -31,9 +40,27 @@ pub struct ClockTiming {
 }
 
 impl Timing {
-    /// Whether every clock is as fast as asked.
+    /// Whether every clock is as fast as asked, and every path is timed.
     pub fn met(&self) -> bool {
-        self.fmax_mhz >= self.asked_mhz
+        self.fmax_mhz >= self.asked_mhz && self.untimed.is_empty()
+    }
+
+    /// Adds paths that the tool left out. They count for every clock: boards with several are of families without such paths.
+    pub(crate) fn add(&mut self, found: blocks::Found) {
+        self.tool_mhz = Some(self.fmax_mhz);
+        self.untimed = found.untimed;
+        if found.ns > 0.0 && 1000.0 / found.ns < self.fmax_mhz {
+            self.path = found.path;
+        }
+        if found.ns > 0.0 {
+            self.limit(1000.0 / found.ns);
+        }
+    }
+
+    /// Lowers all clocks to one that nothing exceeds.
+    pub(crate) fn limit(&mut self, mhz: f64) {
+        self.fmax_mhz = self.fmax_mhz.min(mhz);
+        self.clocks.iter_mut().for_each(|clock| clock.fmax_mhz = clock.fmax_mhz.min(mhz));
     }
 
     /// How fast the slowest clock is for what is asked of it.
@@ -129,6 +156,8 @@ pub(crate) fn read(path: &Path) -> Result<Timing, FlowError> {
         asked_mhz: reached.constraint,
         clocks: report.fmax.iter().map(|(name, a)| clock_timing(name, a)).collect(),
         path: path.map(|p| p.path.iter().map(hop).collect()).unwrap_or_default(),
+        tool_mhz: None,
+        untimed: BTreeMap::new(),
         utilisation: report.utilization.into_iter().map(|(name, u)| (name, (u.used, u.available))).collect(),
     })
 }

@@ -5,5 +5,5 @@ pub mod error;
 pub mod ewald;
 pub mod hermite;
 pub mod p2p;
-mod scales;
+pub mod scales;
 pub mod summation;

@@ -11,7 +11,7 @@ mod mirrored;
 mod shift;
 pub mod softened;
 pub mod solid;
-mod sparse;
+pub mod sparse;
 pub mod taylor;
 
 use crate::arith::lanes::Real;

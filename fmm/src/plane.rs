@@ -23,12 +23,12 @@ pub mod lists;
 pub mod mesh;
 mod mutual;
 pub mod native;
-mod near;
+pub mod near;
 pub mod options;
 mod plan;
 pub mod points;
 pub mod powers;
-mod shift;
+pub mod shift;
 mod single;
 mod state;
 pub mod stats;
@@ -46,6 +46,3 @@ pub type Columns<'a> = [&'a [f64]; 2];
 
 /// The points of a problem, in the user's units.
 pub type Geometry<'a> = crate::data::problem::Geometry<'a, 2>;
-
-#[cfg(test)]
-mod tests;

@@ -3,7 +3,9 @@
 //! Both libraries, the driver and NVRTC, are looked for at run time, so that nothing of CUDA is needed to build this. Texts come
 //! from [`pg2::backend::cuda`]; what was compiled is [kept](compile::cubin) as simulations are.
 
+pub mod caller;
 pub mod ceiling;
+pub mod columns;
 pub mod compile;
 pub mod device;
 pub mod driver;
@@ -29,13 +31,16 @@ pub enum CudaError {
     /// The problem does not fit the GPU.
     #[error("{0}")]
     TooLarge(String),
+    /// Memory of a caller's cannot be used.
+    #[error("{0}")]
+    Refused(String),
 }
 
 impl From<CudaError> for BackendError {
     fn from(e: CudaError) -> BackendError {
         match e {
             CudaError::Failed(text) => BackendError::Tool(text),
-            CudaError::TooLarge(text) => BackendError::Unsupported(text),
+            CudaError::TooLarge(text) | CudaError::Refused(text) => BackendError::Unsupported(text),
         }
     }
 }

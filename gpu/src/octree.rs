@@ -6,6 +6,7 @@
 pub mod all_stages;
 
 use crate::cuda::device::{self, Device};
+use crate::cuda::octree::TreeKind;
 use crate::cuda::octree::links::Links;
 use crate::cuda::p2p::{self, Layout, Number, Prepared, Sums};
 use crate::cuda::{CudaError, compile};
@@ -32,6 +33,8 @@ pub struct Gpu {
     units: P2p,
     bound: Option<(Key, Bound)>,
     whole: Option<all_stages::Ready>,
+    /// The tree of runs of all stages.
+    tree: TreeKind,
     /// Links by which they and the GPUs of other processes read each other's memory.
     links: RefCell<Links<Device>>,
 }
@@ -170,6 +173,7 @@ impl Gpu {
             units,
             bound: None,
             whole: None,
+            tree: TreeKind::default(),
             links: RefCell::default(),
         })
     }

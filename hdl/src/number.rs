@@ -13,5 +13,5 @@ pub mod lns;
 pub mod real;
 pub mod reduce;
 pub mod rounding;
-mod select;
+pub mod select;
 mod value;

@@ -5,6 +5,7 @@
 
 pub mod bins;
 pub mod bits;
+pub mod chains;
 pub mod delay;
 pub mod eval;
 pub mod expr;
@@ -16,8 +17,6 @@ pub mod netlist;
 pub mod registers;
 pub mod ring;
 pub mod term;
-#[cfg(test)]
-mod tests;
 mod verilog;
 
 pub use expr::{Expr, Node, cat, or_all};

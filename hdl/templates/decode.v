@@ -314,15 +314,23 @@
     assign reply_end = is_end;
     assign clear = replied & is_status & argument[0];
     assign protocol_error = error;
+{%- if has_params %}
+    // Before the first parameters a run would compute with nothing.
+    reg params_set;
+    always @(posedge clk)
+        if (rst) params_set <= 1'b0;
+        else if (closed & is_param) params_set <= 1'b1;
+{%- endif %}
 
     always @(posedge clk) begin
         none_waiting <= waiting == 32'd0;
         more_than_lanes <= waiting > LANES;
         waiting_next <= waiting - {@{32 - n_bits}@'d0, due};
         wrong_target <= none_waiting | (argument[23:@{n_bits}@] != @{24 - n_bits}@'d0) | (argument[@{n_bits - 1}@:0] != due);
-        wrong_run <= (third[31:24] > 8'd@{groups - 1}@) | (third[23:0] > SEGMENTS) | (argument[23:2] != 22'd0)
+        wrong_run <= {% if has_params %}~params_set | {% endif %}(third[31:24] > 8'd@{groups - 1}@) | (third[23:0] > SEGMENTS) | (argument[23:2] != 22'd0)
             | ((argument[1:0] != 2'd0) & (second > LANES));
     end
+
 
     // What is wrong in this cycle.
     reg fail;

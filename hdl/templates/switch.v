@@ -4,7 +4,7 @@
     reg in_body;
     reg [@{count - 1}@:0] chosen;
     wire taken = s_tvalid & s_tready;
-    assign s_tready = open & (~in_body | ((chosen & ~to_ready) == @{count}@'d0));
+    assign s_tready = ~rst & open & (~in_body | ((chosen & ~to_ready) == @{count}@'d0));
     assign to_valid = chosen & {@{count}@{s_tvalid & open & in_body}};
     assign to_beat = {s_tlast, s_tdata};
     always @(posedge clk) begin
@@ -29,7 +29,7 @@
     wire [@{stream_bits - 1}@:0] beat = @{beat}@;
     wire [7:0] number = @{number}@;
     wire last = |(served & from_last);
-    assign m_tvalid = naming | (passing & (|(served & from_valid)));
+    assign m_tvalid = ~rst & (naming | (passing & (|(served & from_valid))));
     assign m_tdata = naming ? {@{padding}@beat[31:24], 16'd0, number} : beat;
     assign m_tlast = passing & last;
     assign from_ready = served & {@{count}@{passing & m_tready}};

@@ -27,6 +27,8 @@
 
 #[cfg(feature = "kernels")]
 pub mod costs;
+#[cfg(feature = "cuda")]
+pub mod device;
 #[cfg(feature = "kernels")]
 pub mod kernels;
 mod known;

@@ -7,6 +7,7 @@
 
 from ._errors import CompileError, Error, InputError, ToolError, UsageError
 from ._fmm import Plan, Result, direct, fmm
+from ._gpu import DeviceArray, GpuPlan, GpuResult
 from ._kernel import Design, Kernel, Pin, Schedule, Sums, compile
 from ._pairforge import __version__, get_num_threads, set_num_threads
 from ._plane import Plan2, Result2, direct2, fmm2
@@ -14,7 +15,10 @@ from ._plane import Plan2, Result2, direct2, fmm2
 __all__ = [
     "CompileError",
     "Design",
+    "DeviceArray",
     "Error",
+    "GpuPlan",
+    "GpuResult",
     "InputError",
     "Kernel",
     "Pin",

@@ -9,6 +9,8 @@ Floats = npt.NDArray[np.float64]
 Field = tuple[Floats, Floats | None, Floats | None]
 Progress = Callable[[str, int, int], Any]
 Periodic = tuple[float, tuple[bool, bool, bool]]
+Column = tuple[int, int, int, int, int | None]
+Columns = tuple[Column, Column, Column]
 Strengths = list[tuple[Floats, Floats | None]]
 
 __version__: str
@@ -32,6 +34,7 @@ def direct2(
 def powers2(
     sources: Floats, targets: Floats, sets: list[tuple[Floats, Floats]], power: int, tol: float | None
 ) -> list[tuple[Floats, Floats]]: ...
+def dlpack_view(capsule: Any) -> dict[str, Any]: ...
 def compile(name: str, text: str | None, path: str | None) -> Kernel: ...
 def shipped(name: str) -> Kernel | None: ...
 
@@ -45,6 +48,35 @@ class Plan:
     def run(
         self, charges: list[Floats] | None, dipoles: list[Floats] | None, progress: Progress | None
     ) -> tuple[list[Field], Report]: ...
+
+class GpuPlan:
+    device: int
+    def __init__(
+        self, sources: Columns, targets: Columns | None, given: dict[str, Any], through_host: bool, stream: int | None
+    ) -> None: ...
+    def update(self, sources: Columns, targets: Columns | None, stream: int | None) -> None: ...
+    def run(self, charges: Column, potential: Column | None, gradient: Columns | None, stream: int | None) -> Report: ...
+    def empty(self, shape: list[int], bytes: int) -> DeviceArray: ...
+
+class DeviceArray:
+    """An array on a GPU, which other libraries take by `__cuda_array_interface__` or DLPack."""
+
+    shape: list[int]
+    dtype: np.dtype[Any]
+    device: int
+    __cuda_array_interface__: dict[str, Any]
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def numpy(self) -> npt.NDArray[Any]:
+        """A copy on the host."""
+    def __len__(self) -> int: ...
 
 class Plan2:
     def __init__(self, sources: Floats, targets: Floats | None, given: dict[str, Any]) -> None: ...

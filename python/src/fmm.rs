@@ -7,7 +7,9 @@ use options::Report;
 use pairforge::fmm::{Fmm, Options, Outputs, Plan as Points3, Points, Sources};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// An FMM for points that do not move between two updates. Any number of threads may run it.
 #[pyclass(frozen, module = "pairforge._pairforge")]
@@ -28,12 +30,14 @@ struct State {
     targets: usize,
     /// Ends the runs of this plan.
     cancel: Cancel,
+    /// Nanoseconds of the last run.
+    took: AtomicU64,
 }
 
 impl State {
     fn new(fmm: Fmm, points: Points, cancel: Cancel) -> State {
         let (sources, targets) = counts(&points);
-        State { plan: fmm.plan_owned(points), fmm, sources, targets, cancel }
+        State { plan: fmm.plan_owned(points), fmm, sources, targets, cancel, took: AtomicU64::new(u64::MAX) }
     }
 }
 
@@ -96,10 +100,17 @@ impl Plan {
         let state = self.state();
         let new = |_| Room::new(state.targets, self.has_hessian);
         let mut fields = sets.iter().map(new).collect::<PyResult<Vec<Room>>>()?;
-        let ran = work::run(py, progress, &state.cancel, |report| {
-            let mut out: Vec<Outputs> = fields.iter_mut().map(Room::outputs).collect();
-            state.plan.run_all_into(&sets, &mut out, report)
-        });
+        let work = |report: &mut dyn FnMut(&'static str, usize, usize)| {
+            let (start, mut out) = (Instant::now(), fields.iter_mut().map(Room::outputs).collect::<Vec<Outputs>>());
+            let ran = state.plan.run_all_into(&sets, &mut out, report);
+            state.took.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+            ran
+        };
+        let is_brief = Duration::from_nanos(state.took.load(Ordering::Relaxed)) < work::BRIEF;
+        let ran = match is_brief && progress.is_none() {
+            true => work::run_briefly(py, work),
+            false => work::run(py, progress, &state.cancel, work),
+        };
         if state.cancel.is_cancelled() {
             py.detach(|| self.renew()).map_err(errors::of_library)?;
         }
@@ -128,7 +139,8 @@ impl Plan {
         let cancel = Cancel::new();
         let plan = before.plan.with_options(&self.options.clone().cancel(cancel.clone()))?;
         let State { sources, targets, .. } = *before;
-        *self.lock() = Arc::new(State { fmm: plan.fmm().clone(), plan, sources, targets, cancel });
+        let took = AtomicU64::new(u64::MAX);
+        *self.lock() = Arc::new(State { fmm: plan.fmm().clone(), plan, sources, targets, cancel, took });
         Ok(())
     }
 }

@@ -9,6 +9,7 @@
 //! ([`arrays`]).
 
 mod arrays;
+mod device;
 mod direct;
 mod errors;
 mod fmm;
@@ -38,10 +39,13 @@ fn _pairforge(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(direct::direct, m)?)?;
     m.add_function(wrap_pyfunction!(direct::direct2, m)?)?;
     m.add_function(wrap_pyfunction!(direct::powers2, m)?)?;
+    m.add_function(wrap_pyfunction!(device::dlpack_view, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::compile, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::shipped, m)?)?;
     m.add_class::<fmm::Plan>()?;
     m.add_class::<plane::Plan2>()?;
+    m.add_class::<device::GpuPlan>()?;
+    m.add_class::<device::DeviceArray>()?;
     m.add_class::<options::Report>()?;
     m.add_class::<kernel::Kernel>()?;
     m.add_class::<kernel::Sums>()?;

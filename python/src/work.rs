@@ -154,6 +154,20 @@ pub fn run<R: Send>(
     }
 }
 
+/// Time within which the thread that waits need not look for signals.
+pub const BRIEF: Duration = Duration::from_millis(5);
+
+/// Does work that takes little, as earlier work like it did: it cannot be ended. To look for signals meanwhile would cost as much as to wake
+/// the pool.
+pub fn run_briefly<R: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&mut dyn FnMut(&'static str, usize, usize)) -> R + Send,
+) -> PyResult<R> {
+    let pool = pool().map_err(errors::tool)?;
+    let work = AssertUnwindSafe(|| work(&mut |_, _, _| {}));
+    py.detach(|| pool.install(|| catch_unwind(work))).map_err(|payload| errors::bug(&*payload))
+}
+
 /// Takes a turn, for which other threads of Python may have to end their work first; looks for signals meanwhile.
 pub fn take<'a>(py: Python<'_>, turn: &'a Mutex<()>) -> PyResult<MutexGuard<'a, ()>> {
     loop {

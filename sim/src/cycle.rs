@@ -11,6 +11,7 @@ use crate::SimError;
 use crate::cache::Cache;
 use crate::verilator::Effort;
 use driver::{Driver, Exchange, Status};
+use hdl::circuit::target::Clock;
 use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{self, Stream};
 use hdl::engine::{Config, Design, design};
@@ -27,6 +28,8 @@ pub struct CycleOptions {
     pub flat: bool,
     /// Write the waves of the whole engine to this FST file; implies `flat`.
     pub trace: Option<PathBuf>,
+    /// The clock that times in the waves are of.
+    pub mhz: f64,
     pub noise: Noise,
     pub effort: Effort,
 }
@@ -38,6 +41,7 @@ impl Default for CycleOptions {
             cache: Cache::standard(),
             flat: false,
             trace: None,
+            mhz: Clock::default_clock().mhz,
             noise: Noise::default(),
             effort: Effort::Full,
         }

@@ -10,10 +10,9 @@ mod frame;
 mod kernels;
 mod program;
 mod slow;
-#[cfg(test)]
-mod tests;
 
-use frame::{Class, Frame, LANES};
+pub use frame::LANES;
+use frame::{Class, Frame};
 pub use kernels::Isa;
 use program::{Gather, Place, Program, program};
 
@@ -178,6 +177,12 @@ impl Emulator {
             self.pad(&mut scratch.frame, filled);
             self.block(&mut scratch.frame, sums, targets, filled);
         }
+    }
+
+    /// The pattern of an output element for one pair of the block that was evaluated last: its target with the source of a lane.
+    pub fn value(&self, scratch: &Scratch, output: usize, lane: usize) -> u64 {
+        let Place { slot, format, class } = self.program.outputs[output].place;
+        class.pattern(format, scratch.frame.get(class, slot, lane))
     }
 
     /// Copies sources into lanes `lane..lane + count`.

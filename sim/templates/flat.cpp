@@ -13,7 +13,7 @@ struct Engine {
 {%- if trace %}
     VerilatedFstC trace;
     ~Engine() { trace.close(); }
-    void dump(uint64_t half) { trace.dump(streams.cycle * 10 + half * 5); }
+    void dump(uint64_t half) { trace.dump(streams.cycle * {{ period }} + half * {{ period / 2 }}); }
 {%- else %}
     void dump(uint64_t) {}
 {%- endif %}

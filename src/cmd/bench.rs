@@ -31,6 +31,9 @@ pub struct Args {
     /// In the benchmark `card`, one GPU does the work of all: how much more that is than the work of one
     #[arg(long)]
     in_place: bool,
+    /// In the benchmark `card`, only trees of one depth: what adaptive trees gain
+    #[arg(long)]
+    one_depth: bool,
     /// Particles of the benchmark `card`
     ///
     /// They are made on each GPU, in place of its usual problems; up to 2^31.

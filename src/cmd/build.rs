@@ -7,6 +7,7 @@ use super::folding::FitArgs;
 use super::lanes::{LaneArgs, each};
 use crate::manifest::{self, Manifest};
 use fmm::shown::shown;
+use hdl::board::Device;
 use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::switch::MOST_ENGINES;
 use hdl::engine::{Config, design, usual};
@@ -58,12 +59,12 @@ const USUAL_TARGET: &str = "generic";
 /// What operators pipeline themselves for.
 #[derive(clap::Args)]
 pub struct ClockArgs {
-    /// FPGA family (see `pairforge list targets`)
-    #[arg(long, value_name = "T", default_value = USUAL_TARGET)]
-    target: String,
-    /// Clock frequency to reach
-    #[arg(long, value_name = "MHZ", default_value_t = 150.0, value_parser = mhz)]
-    pub freq: f64,
+    /// FPGA family (see `pairforge list targets`) [default: generic, or that of the device of --fit]
+    #[arg(long, value_name = "T")]
+    target: Option<String>,
+    /// Clock frequency to reach [default: the usual one of the family: 150, of ice40 24, of gowin 100]
+    #[arg(long, value_name = "MHZ", value_parser = mhz)]
+    pub freq: Option<f64>,
     #[command(flatten)]
     blocks: BlockArgs,
 }
@@ -85,13 +86,35 @@ pub struct BlockArgs {
 }
 
 impl ClockArgs {
-    /// The clock, or what is wrong with it.
-    pub fn clock(&self) -> Result<Clock, Failure> {
+    /// The clock for a device, if one is named, or what is wrong with it.
+    pub fn clock(&self, device: Option<&Device>) -> Result<Clock, Failure> {
         let known = || TARGETS.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
-        let target = target(&self.target).ok_or_else(|| {
-            Failure::Usage(format!("there is no target `{}`; the targets are {}", self.target, known()))
-        })?;
-        Ok(Clock { target, mhz: self.freq, blocks: self.blocks.dsp })
+        let name = self.target.as_deref().or(device.map(|d| d.target)).unwrap_or(USUAL_TARGET);
+        let target = target(name)
+            .ok_or_else(|| Failure::Usage(format!("there is no target `{}`; the targets are {}", name, known())))?;
+        possible(Clock { target, mhz: self.freq.unwrap_or(target.usual_mhz), blocks: self.blocks.dsp })
+    }
+}
+
+/// The clock, unless no circuit could have it.
+pub fn possible(clock: Clock) -> Result<Clock, Failure> {
+    clock.verify().map_err(Failure::Usage)?;
+    Ok(clock)
+}
+
+/// Tells of a lane that the model of its target does not give the clock to that was asked for.
+pub fn warn_of_clock(built: &Built, asked: &ClockArgs) {
+    let (clock, longest) = (built.library.clock, built.longest());
+    if asked.freq.is_some() && longest > clock.budget() + 1e-9 {
+        output::tell(&format!(
+            "warning: {} at {} MHz leaves {:.2} ns between two registers, and {} has a path of {longest:.2} ns that no \
+             register cuts; by this model it runs at {:.0} MHz\n",
+            clock.target.name,
+            clock.mhz,
+            clock.budget(),
+            built.graph.name,
+            (1000.0 / (longest + clock.target.ff)).floor()
+        ));
     }
 }
 
@@ -124,7 +147,7 @@ impl Args {
 
 /// Compiles and writes; nothing is written unless all of it can be.
 pub fn run(args: Args) -> Result<(), Failure> {
-    let clock = args.clock.clock()?;
+    let clock = args.clock.clock(args.fit.device())?;
     args.own.check(clock)?;
     if args.files.len() > 1 {
         return several::build(&args, clock);
@@ -137,6 +160,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let (kernel_name, named) = (graph.name.clone(), Graph { name, ..graph });
     let wanted = Wanted { graph: &named, sources: &kernel.sources, clock, pipelines: args.lanes.one()?.0 };
     let built = args.fit.build(&wanted, &|built| config(&args, built, (0, 1)))?;
+    warn_of_clock(&built, &args.clock);
     let config = config(&args, &built, (0, 1))?;
     let engine = design(&config, &built.netlist);
     let mut all = args.own.verilog(&engine.netlist, &made(&kernel.origin, clock))?;

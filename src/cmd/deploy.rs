@@ -77,6 +77,10 @@ fn find(dir: &Path) -> Result<(&'static Board, PathBuf), Failure> {
         );
         return Err(Failure::file(&path, text));
     }
+    if !said.untimed.is_empty() {
+        let kinds = shown(&said.untimed.join(", "));
+        return Err(Failure::file(&path, format!("the design has paths through {kinds} that nobody timed")));
+    }
     if said.timing_met == Some(false) {
         let missed = said.clocks.iter().filter(|c| c.fmax_mhz < c.mhz);
         let missed: Vec<String> =

@@ -4,7 +4,7 @@
 mod error;
 mod roofline;
 
-use super::build::ClockArgs;
+use super::build::{ClockArgs, warn_of_clock};
 use super::folding::FitArgs;
 use hdl::engine::Config;
 use pairforge::kernel::fit::Wanted;
@@ -60,6 +60,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     let kernel = source::read(&args.file)?;
     let built = built(&args, &kernel, &source::compile(&kernel)?)?;
+    warn_of_clock(&built, &args.clock);
     if let Some(path) = &args.svg {
         output::write_text(path, &pg2::report::explain::svg(&built))?;
     }
@@ -73,7 +74,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
 
 /// The kernel as a pipeline for the clock and the folding that are asked for.
 fn built(args: &Args, kernel: &source::Kernel, graph: &Graph) -> Result<Built, Failure> {
-    let clock = args.clock.clock()?;
+    let clock = args.clock.clock(args.fit.device())?;
     // With --fit the engine around it is the smallest: one lane.
     let wanted = Wanted { graph, sources: &kernel.sources, clock, pipelines: 1 };
     let small = |built: &Built| {

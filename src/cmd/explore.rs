@@ -95,7 +95,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return tol::run(&args, tolerance);
     }
     let (Some(i), Some(j)) = (&args.i, &args.j) else { unreachable!("the parser asks for records") };
-    let clock = args.clock.clock()?;
+    let clock = args.clock.clock(None)?;
     let (kernel, graph) = source::load(&args.file)?;
     let axes = axes(&args.vary, &kernel.text, &graph)?;
     let backend = backend(&args.backend)?;

@@ -242,7 +242,10 @@ static PAGES: &[Page] = &[
     },
     Page {
         command: "bench",
-        headings: &[("Measurement", &["repeat", "n", "order", "gpus", "in_place"]), (OUTPUT, &["json", "svg"])],
+        headings: &[
+            ("Measurement", &["repeat", "n", "order", "gpus", "in_place", "one_depth"]),
+            (OUTPUT, &["json", "svg"]),
+        ],
         examples: &[
             ("bench fmm --repeat 3", "seconds of a native FMM of 1e6 particles"),
             ("bench card --gpus 2 --json card.json", "all stages on one GPU and on two"),

@@ -200,6 +200,11 @@ fn print_clock(summary: &Summary) {
     } else {
         ""
     };
+    if !summary.untimed.is_empty() {
+        let kinds = summary.untimed.join(", ");
+        output::tell(&format!("warning: nobody timed paths through {kinds}; no clock is known to be met\n"));
+        return;
+    }
     // Of several clocks, the one that misses most.
     let ratio = |c: &&flow::timing::ClockTiming| c.fmax_mhz / c.mhz;
     let slowest = summary.clocks.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
@@ -259,7 +264,7 @@ fn summary(goal: Goal, (all, configs): (&[Built], &[Config]), clock: Clock, outc
     let fmax = timing.map(|t| t.engine_mhz());
     let running = match goal {
         Goal::Board(_) => Some(clock.mhz),
-        _ => fmax,
+        _ => fmax.filter(|_| timing.is_some_and(|t| t.untimed.is_empty())),
     };
     let ending = |path: &PathBuf| path.extension().map(|e| bitstream(&e.to_string_lossy()));
     Summary {
@@ -279,7 +284,11 @@ fn summary(goal: Goal, (all, configs): (&[Built], &[Config]), clock: Clock, outc
         logic_elements_most: area.logic_elements_most(),
         fmax_mhz: fmax,
         clocks: timing.map(|t| t.clocks.clone()).filter(|c| c.len() > 1).unwrap_or_default(),
-        timing_met: fmax.map(|fmax| fmax >= clock.mhz && timing.is_none_or(|t| t.clocks.len() < 2 || t.met())),
+        timing_met: fmax
+            .zip(timing)
+            .map(|(fmax, t)| fmax >= clock.mhz && t.untimed.is_empty() && (t.clocks.len() < 2 || t.met())),
+        tool_fmax_mhz: timing.and_then(|t| t.tool_mhz),
+        untimed: timing.map(|t| t.untimed.keys().cloned().collect()).unwrap_or_default(),
         seed: outcome.seed.map(|s| s.0),
         seeds: outcome.seed.map(|s| s.1),
         clock_mhz: running,

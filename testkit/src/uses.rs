@@ -7,7 +7,7 @@ pub use rows::{exhaustive, rows};
 
 use crate::Random;
 use hdl::number::exact::parse_decimal;
-use hdl::number::real::{Expr, Node};
+use hdl::number::real::{Call, Expr, Node};
 use hdl::op::table::func::Function;
 use hdl::op::table::lookup::Lookup;
 use hdl::op::{Attrs, Inst, Operator};
@@ -58,6 +58,15 @@ pub fn uses(op: &dyn Operator) -> Vec<Inst> {
     plain.extend(known);
     plain.extend(twice);
     plain
+}
+
+/// Uses of an operator with tables on other formats than [`uses`] tries: one for each that it takes.
+pub fn uses_on(op: &dyn Operator, names: &str) -> Vec<Inst> {
+    let root = Attrs { n: 1, d: 2, ..Attrs::default() };
+    let steep = Attrs { function: Some(half_circle()), ..Attrs::default() };
+    let attrs = [Attrs::default(), root, steep];
+    let one = |f: Format| attrs.iter().find_map(|a| Inst::new(op, &[f], a.clone()).ok());
+    if has_table(op) { formats(names).into_iter().filter_map(one).collect() } else { Vec::new() }
 }
 
 /// The same use of one value alone, where all its values are tried: what an operator states must be exact there.
@@ -156,6 +165,17 @@ fn functions() -> [Arc<Function>; 2] {
     let cube = cubic.push(Node::Mul(square, x));
     cubic.push(Node::Sub(x, cube));
     [Function::new(inverse, number("1"), number("1.5")), Function::new(cubic, number("0.25"), number("1.25"))]
+}
+
+/// sqrt(1 - x^2), which is steep at both ends.
+fn half_circle() -> Arc<Function> {
+    let number = |text| parse_decimal(text).expect("a number");
+    let mut e = Expr::default();
+    let (x, one) = (e.push(Node::X), e.push(Node::Number(number("1"))));
+    let square = e.push(Node::Mul(x, x));
+    let rest = e.push(Node::Sub(one, square));
+    e.push(Node::Call(Call::Sqrt, rest));
+    Function::new(e, number("0") - number("1"), number("1"))
 }
 
 /// The same use with more known of its arguments.

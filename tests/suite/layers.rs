@@ -59,7 +59,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("src", &["manifest", "cmd"]),
-    ("python/src", &["errors", "arrays", "work", "kernel", "options", "fmm", "plane", "direct"]),
+    ("python/src", &["errors", "arrays", "work", "kernel", "options", "fmm", "plane", "direct", "device"]),
 ];
 
 #[test]

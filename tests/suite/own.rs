@@ -196,6 +196,18 @@ fn a_project_is_of_a_family_that_its_tool_knows() {
         let script = files.iter().find(|f| f.ends_with(".tcl")).expect("a script");
         has(&out(&place, script), &[part]);
     }
+    // Several in one folder, one of them twice.
+    let place = build("p2p_paper --pipelines 1 --project quartus --project radiant --project quartus");
+    let files = listed(&place, "files");
+    let mut scripts: Vec<&str> = files.iter().filter(|f| f.ends_with(".tcl")).map(String::as_str).collect();
+    scripts.sort_unstable();
+    assert_eq!(scripts, ["p2p_paper_engine_quartus.tcl", "p2p_paper_engine_radiant.tcl"]);
+    check(
+        "build k.pg2 -o d --project quartus --project vivado --target max10",
+        2,
+        &[],
+        &["--project vivado has no devices"],
+    );
     let why = ["--project radiant has no devices of the family ecp5", "take --target generic or ice40"];
     let ended = check("build k.pg2 -o d --project radiant --target ecp5", 2, &[], &why);
     assert!(ended.out.is_empty());

@@ -43,7 +43,7 @@ const DEVICE: &str = "synth k.pg2 --device ecp5-85 -o out";
 const BOARD: &str = "synth k.pg2 --board ulx3s -o out";
 
 /// A folder with the kernel and the result of an earlier run, and fake tools.
-fn place(tools: &[(&str, &str)]) -> Place {
+pub(crate) fn place(tools: &[(&str, &str)]) -> Place {
     let place = Place::new();
     place.write("k.pg2", KERNEL);
     std::fs::create_dir_all(place.path("out")).unwrap();
@@ -63,11 +63,11 @@ fn command(place: &Place, words: &str) -> Command {
     command
 }
 
-fn run(place: &Place, words: &str) -> Ended {
+pub(crate) fn run(place: &Place, words: &str) -> Ended {
     place.finish(command(place, words))
 }
 
-fn well() -> String {
+pub(crate) fn well() -> String {
     YOSYS.replace("WARN", "")
 }
 

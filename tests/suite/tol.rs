@@ -89,7 +89,10 @@ fn on_records_the_stated_error_is_that_of_a_run() {
     let p = place();
     p.write("i.csv", records(&[("x", 0.0, 1.0)], 20, 5));
     p.write("j.csv", records(&[("y", 2.0, 3.0), ("k", 0.5, 1.0)], 30, 5));
-    p.run("explore k.pg2 --i i.csv --j j.csv --tol 1e-2 -o found.pg2 --json t.json").expect(0);
+    p.run("explore k.pg2 --i i.csv --j j.csv --tol 1e-2 --keep x,soft,sum -o found.pg2 --json t.json").expect(0);
+    let text = p.text("found.pg2");
+    has(&text, &["float32.23 x  ", "float32.23 soft", "fixed64.40 sum", "(fixed64.40)"]);
+    assert!(!text.contains("float32.23 y"), "{text}");
     let (stated, found) = (number(&p.json("t.json"), "error"), error(&p, "found.pg2", "k.pg2"));
     assert!((stated - found).abs() <= 1e-6 * found && found <= 1e-2, "{stated} {found}");
 }
@@ -128,6 +131,8 @@ fn what_cannot_be_met_is_refused_with_what_would_help() {
     refused("explore k.pg2 --tol 1e-3 --vary float32.23=8..9", 2, &["cannot be used with"]);
     refused("explore k.pg2 --i i.csv --tol 1e-3", 2, &["--j"]);
     refused("explore k.pg2 --proven", 2, &["--tol"]);
+    refused("explore k.pg2 --keep x --vary float32.23=8..9", 2, &["--tol"]);
+    refused("explore k.pg2 --tol 1e-3 --keep x,z", 1, &["no pin and no float named `z`", "x, y, k, soft, sum"]);
     refused("explore k.pg2 --tol 1e-3 -o found.svg", 1, &[".pg2"]);
     assert!(!p.names().iter().any(|n| n.starts_with("found")));
 }

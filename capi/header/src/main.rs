@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 /// Files with calls or types, in the order of the header.
-const FILES: [&str; 6] = ["status", "arrays", "options", "plan", "kernel", "session"];
+const FILES: [&str; 7] = ["status", "arrays", "options", "plan", "gpu_plan", "kernel", "session"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -31,6 +31,9 @@ int main(void)
     pairforge_field to = {0}, same = {0};
     pairforge_options *options;
     pairforge_plan *plan = NULL;
+    pairforge_gpu_points odd_bytes = {x, y, z, 3, 1, 2}, hole = {NULL, y, z, 3, 1, 8}, odd = {(char *)x + 4, y, z, 3, 1, 8};
+    pairforge_gpu_points wide = {x, y, z, (size_t)-1, 3, 8};
+    pairforge_gpu_plan *gpu_plan = NULL;
     pairforge_kernel *kernel = NULL;
     pairforge_session *session = NULL;
     pairforge_sums *sums = NULL;
@@ -55,6 +58,20 @@ int main(void)
     EXPECT(pairforge_plan_new(&points, NULL, options, &plan), PAIRFORGE_INPUT, "");
     pairforge_options_free(options);
     pairforge_options_free(NULL);
+
+    /* What is wrong is said before a GPU is asked for. */
+    EXPECT(pairforge_gpu_plan_new(NULL, NULL, NULL, 0, NULL, &gpu_plan), PAIRFORGE_USAGE, "sources");
+    EXPECT(pairforge_gpu_plan_new(&odd_bytes, NULL, NULL, 0, NULL, &gpu_plan), PAIRFORGE_USAGE, "4 or 8 bytes");
+    EXPECT(pairforge_gpu_plan_new(&hole, NULL, NULL, 0, NULL, &gpu_plan), PAIRFORGE_INPUT, "`x` is a null pointer");
+    EXPECT(pairforge_gpu_plan_new(&odd, NULL, NULL, 0, NULL, &gpu_plan), PAIRFORGE_INPUT, "no multiple of 8");
+    EXPECT(pairforge_gpu_plan_new(&wide, NULL, NULL, 0, NULL, &gpu_plan), PAIRFORGE_INPUT, "more than a memory holds");
+    EXPECT(pairforge_options_new(&options), PAIRFORGE_OK, "");
+    EXPECT(pairforge_options_set_number(options, "tolerance", 1e-5), PAIRFORGE_OK, "");
+    EXPECT(pairforge_gpu_plan_new(&odd, NULL, options, 0, NULL, &gpu_plan), PAIRFORGE_INPUT, "through the host");
+    pairforge_options_free(options);
+    EXPECT(pairforge_gpu_plan_update(NULL, &odd, NULL, NULL), PAIRFORGE_USAGE, "plan");
+    EXPECT(pairforge_gpu_plan_run(NULL, q, 3, 1, 8, NULL, NULL), PAIRFORGE_USAGE, "plan");
+    pairforge_gpu_plan_free(NULL);
 
     EXPECT(pairforge_plan_new(NULL, NULL, NULL, &plan), PAIRFORGE_USAGE, "sources");
     EXPECT(pairforge_plan_new(&nowhere, NULL, NULL, &plan), PAIRFORGE_USAGE, "x of the sources");

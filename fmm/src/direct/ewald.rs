@@ -52,7 +52,7 @@ pub fn reference_of(direct: &Direct, targets: &[usize], periodic: &Periodic) -> 
 }
 
 /// The same for an `alpha` in units of 1/L, at least 2.
-fn with_alpha(direct: &Direct, targets: &[usize], periodic: &Periodic, alpha: f64) -> Vec<[f64; 10]> {
+pub fn with_alpha(direct: &Direct, targets: &[usize], periodic: &Periodic, alpha: f64) -> Vec<[f64; 10]> {
     let ewald = Ewald::new(direct, periodic, alpha);
     let waves = Waves::new(periodic.axes, alpha, CUT);
     let parts = ewald.x.each_ref().map(|x| x.iter().map(|x| x * ewald.inverse).collect::<Vec<f64>>());
@@ -256,6 +256,3 @@ impl<'a> Ewald<'a> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

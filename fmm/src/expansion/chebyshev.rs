@@ -18,7 +18,7 @@ mod derivatives;
 pub mod images;
 pub mod kept;
 mod operators;
-mod points;
+pub mod points;
 mod polynomials;
 pub mod softened;
 mod tables;

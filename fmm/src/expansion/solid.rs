@@ -8,15 +8,12 @@
 
 pub mod dense;
 mod derivatives;
-pub(super) mod harmonics;
-mod m2l;
-pub(super) mod matrices;
-mod orders;
+pub mod harmonics;
+pub mod m2l;
+pub mod matrices;
+pub mod orders;
 mod points;
 pub mod terms;
-#[cfg(test)]
-mod tests;
-
 use crate::arith::vector::{Isa, Vectors};
 use crate::expansion::shift::Shifts;
 use crate::expansion::sparse::{Product, rounded, with_slopes};
@@ -65,7 +62,8 @@ impl<T: Vectors> Solid<T> {
         Solid { lower_beyond, ..self }
     }
 
-    fn with(order: usize, near2: u64, isa: Isa) -> Solid<T> {
+    /// As [`Solid::new`], by a set of instructions.
+    pub fn with(order: usize, near2: u64, isa: Isa) -> Solid<T> {
         let weights = matrices::weights(2 * order);
         let octants = matrices::ShiftsOfOctants::new(order, &weights);
         let of_t = |slopes: [Vec<Product<f64>>; 3]| slopes.map(|s| rounded(&s));

@@ -76,7 +76,7 @@ pub(super) fn p2p(states: &mut [State], precision: Precision) -> Vec<Work> {
 }
 
 /// P2P in native code as an executor: in a precision of its own, or in that of the plan, as a GPU has it.
-pub(super) struct NativeP2p(pub Option<Precision>);
+pub struct NativeP2p(pub Option<Precision>);
 
 impl Executor<Plan> for NativeP2p {
     fn name(&self) -> &str {

@@ -32,7 +32,7 @@ fn is_all_near(options: &FmmOptions, levels: usize) -> bool {
 
 /// The part of 1/r's gradient that softening takes away from pairs as far apart as a length, in softening lengths per that length:
 /// 1 - r^3 / (r^2 + eps^2)^(3/2).
-fn change(edges: f64) -> f64 {
+pub fn change(edges: f64) -> f64 {
     -(-1.5 * (edges * edges).ln_1p()).exp_m1()
 }
 
@@ -170,6 +170,3 @@ pub(super) fn tree(geometry: Geometry, options: &FmmOptions) -> Result<(Tree, Fm
         options = other;
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,7 @@
 //! An FMM for a wanted error: its order, found by measuring, and its leaf size, from what the stages cost.
 
 pub mod cost;
-mod judge;
+pub mod judge;
 mod limit;
 mod measure;
 mod orders;
@@ -455,6 +455,3 @@ impl Search<'_> {
         self.judged(fields).into_iter().fold(0.0, f64::max)
     }
 }
-
-#[cfg(test)]
-mod tests;

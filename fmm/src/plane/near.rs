@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Columns of all sorted sources.
 #[derive(Clone, Copy)]
-pub(super) struct Sources<'a, T> {
+pub struct Sources<'a, T> {
     pub x: &'a [T],
     pub y: &'a [T],
     pub re: &'a [T],
@@ -19,7 +19,7 @@ pub(super) struct Sources<'a, T> {
 vectorised! {
     /// Adds to the sums at targets, which are filled up to whole vectors, what the sources in `ranges` give. Pairs at equal
     /// coordinates give nothing.
-    pub(super) fn add_near<T>(
+    pub fn add_near<T>(
         sources: Sources<T>,
         ranges: &[Range<usize>],
         setting: Setting,

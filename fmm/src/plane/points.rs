@@ -12,7 +12,7 @@ use crate::arith::lanes::Real;
 use crate::arith::vector::{Elementary, Vector, vectorised};
 
 /// Points are filled up to a multiple of this, which is two of the widest vectors of f64.
-pub(super) const FILL: usize = 16;
+pub const FILL: usize = 16;
 
 /// A box as its points see it.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ pub struct Block {
 
 /// The parameters of operators on points and expansions.
 #[derive(Clone, Copy)]
-pub(super) struct Setting {
+pub struct Setting {
     pub kernel: Kernel,
     pub order: usize,
     /// The logarithm of the user's unit of length in units of the frame, which is added to logarithms of distances.
@@ -76,22 +76,22 @@ impl Block {
 
 vectorised! {
     /// Adds the multipole expansion of the points of a block. Strengths of `harmonic` are -Gamma / u.
-    pub(super) fn to_multipole<T>(block: [&[T]; 4], setting: Setting, out: &mut [T]) = to_multipole_in
+    pub fn to_multipole<T>(block: [&[T]; 4], setting: Setting, out: &mut [T]) = to_multipole_in
 }
 
 vectorised! {
     /// Adds the local expansion of far points of a block. Strengths of `harmonic` are Gamma / u.
-    pub(super) fn to_local<T>(block: [&[T]; 4], setting: Setting, log_u: T, out: &mut [T]) = to_local_in
+    pub fn to_local<T>(block: [&[T]; 4], setting: Setting, log_u: T, out: &mut [T]) = to_local_in
 }
 
 vectorised! {
     /// Adds the values of a local expansion at the points of a block; derivatives with respect to u z.
-    pub(super) fn from_local<T>(expansion: &[T], setting: Setting, block: [&[T]; 2], sums: [&mut [T]; 3]) = from_local_in
+    pub fn from_local<T>(expansion: &[T], setting: Setting, block: [&[T]; 2], sums: [&mut [T]; 3]) = from_local_in
 }
 
 vectorised! {
     /// Adds the values of a multipole expansion at far points of a block.
-    pub(super) fn from_multipole<T>(expansion: &[T], setting: Setting, log_u: T, block: [&[T]; 2], sums: [&mut [T]; 3])
+    pub fn from_multipole<T>(expansion: &[T], setting: Setting, log_u: T, block: [&[T]; 2], sums: [&mut [T]; 3])
         = from_multipole_in
 }
 

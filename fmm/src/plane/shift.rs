@@ -11,11 +11,11 @@ use crate::arith::lanes::Real;
 use crate::arith::vector::{Vector, vectorised};
 
 /// The most lanes of a vector.
-pub(super) const LANES: usize = 16;
+pub const LANES: usize = 16;
 
 /// The factors of each lane of a shift, before and after its sums: complex ratios of lengths.
 #[derive(Clone, Copy)]
-pub(super) struct Ratios<T> {
+pub struct Ratios<T> {
     pub before: [[T; LANES]; 2],
     pub after: [[T; LANES]; 2],
     /// The logarithm of the distance, for M2L of `log`.
@@ -38,20 +38,20 @@ impl<T: Real> Ratios<T> {
 
 /// The kind of shift.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Shift {
+pub enum Shift {
     M2m,
     L2l,
 }
 
 vectorised! {
     /// Shifts the expansions in `rows`, one a lane, which must be as many as the lanes, and puts the results in their place.
-    pub(super) fn shift<T>(which: Shift, order: usize, ratios: &Ratios<T>, rows: &mut [T]) = shift_in
+    pub fn shift<T>(which: Shift, order: usize, ratios: &Ratios<T>, rows: &mut [T]) = shift_in
 }
 
 vectorised! {
     /// Adds to a local expansion what the multipole expansions of some boxes give. There is one `ratios` for each whole vector of
     /// boxes, the last one filled with zeros, and `all` has a vector's length behind its last expansion.
-    pub(super) fn m2l<T>(order: usize, all: &[T], boxes: &[u32], ratios: &[Ratios<T>], out: &mut [T]) = m2l_in
+    pub fn m2l<T>(order: usize, all: &[T], boxes: &[u32], ratios: &[Ratios<T>], out: &mut [T]) = m2l_in
 }
 
 /// The coefficients of some expansions, one a lane: real and imaginary parts.
@@ -299,7 +299,7 @@ unsafe fn transpose<V: Vector>(rows: &mut [V; LANES]) {
 
 /// The same shift between boxes whose centres lie so close, or at one place, that one cannot divide by r: Algorithm 3.4 (a), and
 /// for L2L its counterpart.
-pub(super) fn plain(which: Shift, order: usize, from: &Place, to: &Place, mut row: Vec<f64>) -> Vec<f64> {
+pub fn plain(which: Shift, order: usize, from: &Place, to: &Place, mut row: Vec<f64>) -> Vec<f64> {
     let parent = if which == Shift::M2m { to.unit } else { from.unit };
     let sign = if which == Shift::M2m { 1.0 } else { -1.0 };
     // z_c - z_p in units of the parent.

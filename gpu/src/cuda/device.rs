@@ -28,7 +28,7 @@ pub struct Device {
     pub name: String,
     arch: String,
     /// Texts as they are compiled and loaded.
-    loaded: Mutex<HashMap<String, Arc<CudaModule>>>,
+    loaded: Mutex<HashMap<String, Vec<Arc<CudaModule>>>>,
     /// Through which large copies go, once there was one.
     pub(super) staging: Mutex<Option<Staging>>,
 }
@@ -52,7 +52,7 @@ pub fn in_turn(turn: usize) -> Result<usize, CudaError> {
     Ok(turn % count().max(1))
 }
 
-fn context(device: usize) -> Result<Arc<CudaContext>, CudaError> {
+pub(super) fn context(device: usize) -> Result<Arc<CudaContext>, CudaError> {
     // SAFETY: it only tries to load NVIDIA's driver.
     if !unsafe { cudarc::driver::sys::is_culib_present() } {
         let what = "no CUDA driver was found: NVIDIA's library libcuda.so is missing";
@@ -167,16 +167,32 @@ impl Device {
     /// A kernel of a text, which is compiled and loaded once. It has one arithmetic.
     pub fn function(&self, text: &str, name: &'static str, arithmetic: Arithmetic) -> Result<CudaFunction, CudaError> {
         let mut loaded = self.loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let module = match loaded.get(text) {
-            Some(module) => module.clone(),
+        let modules = match loaded.get(text) {
+            Some(modules) => modules,
             None => {
-                let cubin = compile::cubin(text, &self.arch, arithmetic)?;
-                let module = self.context.load_module(Ptx::from_binary(cubin)).map_err(|e| failed(REFUSED, e))?;
-                loaded.insert(text.to_string(), module.clone());
-                module
+                let modules = self.load(text, arithmetic)?;
+                loaded.entry(text.to_string()).or_insert(modules)
             }
         };
-        module.load_function(name).map_err(|e| failed(REFUSED, e))
+        let mut found = modules.iter().map(|module| module.load_function(name));
+        let first = found.next().expect("a text has a module");
+        found.fold(first, |found, next| found.or(next)).map_err(|e| failed(REFUSED, e))
+    }
+
+    /// Compiles and loads the parts of a text.
+    fn load(&self, text: &str, arithmetic: Arithmetic) -> Result<Vec<Arc<CudaModule>>, CudaError> {
+        let load = |cubins: Vec<Vec<u8>>| -> Result<Vec<Arc<CudaModule>>, DriverError> {
+            cubins.into_iter().map(|cubin| self.context.load_module(Ptx::from_binary(cubin))).collect()
+        };
+        let kept = compile::in_parts(text, |part| compile::cubin(part, &self.arch, arithmetic))?;
+        let loaded = match load(kept) {
+            // What the cache has may be of no use, though it is whole.
+            Err(e) if e.0 != CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                load(compile::in_parts(text, |part| compile::cubin_anew(part, &self.arch, arithmetic))?)
+            }
+            loaded => loaded,
+        };
+        loaded.map_err(|e| failed(REFUSED, e))
     }
 
     /// Says before anything is sent whether so many bytes fit.

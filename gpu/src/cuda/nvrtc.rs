@@ -51,6 +51,17 @@ impl Nvrtc {
             .ok_or_else(|| format!("NVRTC, which compiles kernels for the GPU, was not found; {REMEDY}"))
     }
 
+    /// Its version, such as 13.0.
+    pub fn version(&self) -> Result<(u32, u32), String> {
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: signature as in nvrtc.h.
+        unsafe {
+            let version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int = self.function(b"nvrtcVersion\0")?;
+            self.checked(version(&mut major, &mut minor))?;
+        }
+        Ok((major as u32, minor as u32))
+    }
+
     /// Compiles a text by options, which name the architecture. The error is the compiler's log.
     pub fn compile(&self, text: &str, options: &[String], form: Form) -> Result<Vec<u8>, String> {
         let source = CString::new(text).map_err(|e| e.to_string())?;

@@ -1,18 +1,21 @@
 //! The whole FMM of 1/r on one or more GPUs: tree, all translations and P2P, for particles that are sources and targets.
 //!
-//! The tree has one depth for all particles, and no list: which cells meet follows from their coordinates. So it is for
-//! particles that fill their box more or less evenly. A run finds out, counts particles and pairs first, tries deeper trees, and
-//! leaves other problems to the caller ([`Outcome`](driver::Outcome)). Lengths and charges are those of a tree's [`BoxMap`] and charges.
+//! A tree of one depth for all particles has no list: which cells meet follows from their coordinates. So it is for particles that fill
+//! their box more or less evenly. A run counts particles and pairs first; for others it makes an adaptive tree, with lists
+//! ([`adaptive`]). What it does not take is left to the caller ([`Outcome`](driver::Outcome)). Lengths and charges are those of a tree's
+//! [`BoxMap`] and charges.
 //!
 //! Every sum of floats has one order, so that a run gives the same bits each time, on any number of GPUs. Some of the GPUs may be
 //! those of other processes ([`communicator`]).
 
+mod adaptive;
 mod ask;
 pub mod communicator;
 mod depth;
 pub mod links;
 mod made;
 mod memory;
+pub mod resident;
 mod run;
 mod split;
 mod stages;
@@ -23,6 +26,7 @@ use super::device::Device;
 use super::driver::{self, Kernels, Times};
 use super::gpu_device::GpuDevice;
 use super::p2p::Number;
+use adaptive::Adaptive;
 use communicator::{Team, bytes_of};
 use fmm::expansion::solid::dense::Dense;
 use fmm::parallel::prelude::*;
@@ -34,9 +38,9 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use text::Shape;
 
-pub use depth::{DEEPEST, best_leaf, depth_for};
+pub use depth::{DEEPEST, best_leaf, depth_for, m2l_pairs};
 pub use memory::{MOST_GPUS, Status};
-pub use text::{Shape as FmmShape, text as text_of};
+pub use text::{Shape as FmmShape, adaptive as adaptive_text_of, text as text_of};
 
 /// Two cells of one level at integer offset d are near if d.d is below this.
 pub const NEAR2: u64 = 4;
@@ -62,9 +66,12 @@ pub struct Run {
     pub map: BoxMap,
     /// The power of two that charges were scaled by.
     pub exponent: i32,
+    /// The deepest level.
     pub depth: u32,
     /// Pairs of P2P, each target's own place included.
     pub pairs: u64,
+    /// Pairs of M2L, M2P and P2L.
+    pub far: [u64; 3],
     pub status: Status,
     /// Times of [`STAGES`] on the GPU of this process that took longest, and the seconds of exchanges with other processes, which are in
     /// no stage.
@@ -75,10 +82,21 @@ pub struct Run {
     pub targets: u64,
 }
 
-/// All kernels.
-const KERNELS: [&str; 22] = [
+/// The tree of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum TreeKind {
+    /// The one that suits the particles.
+    #[default]
+    Chosen,
+    OneDepth,
+    Adaptive,
+}
+
+/// All kernels of the tree of one depth.
+const KERNELS: [&str; 23] = [
     "bounds",
     "all_bounds",
+    "sample",
     "count",
     "share_cells",
     "share_sums",
@@ -109,6 +127,11 @@ pub struct GpuFmm<T: Number, C: GpuDevice = Device> {
     shape: Shape,
     order: usize,
     units: Units,
+    /// The kernel of P2P, and the tree that runs take.
+    graph: Graph,
+    pub tree: TreeKind,
+    /// Whether the last adaptive tree had levels that a sort by the upper digits does not know.
+    is_deep: bool,
     /// Particles of all GPUs, and the parts that they are shared out in.
     n: usize,
     parts: Parts,
@@ -141,6 +164,7 @@ struct Loaded<T: Number, C: GpuDevice> {
     tables: Tables<T, C>,
     particles: Particles<T, C>,
     cells: Option<Cells<T, C>>,
+    adaptive: Option<Adaptive<T, C>>,
     /// The GPU's part of the process's sources, and of its targets if they are no sources.
     share: [Range<usize>; 2],
     /// Where all of this is.
@@ -160,6 +184,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
             tables: Tables::new(device, dense, shape)?,
             particles: Particles::new(device, 0, 0)?,
             cells: None,
+            adaptive: None,
             share: [0..0, 0..0],
             places: Problem::default(),
         })
@@ -179,7 +204,19 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
                 is_linked &= device.reads(other)?;
             }
         }
-        Ok(GpuFmm { shape, order, units, n: 0, parts: Parts { devices: 1, kinds: 1 }, is_linked, loaded })
+        let (graph, tree) = (graph.clone(), TreeKind::default());
+        Ok(GpuFmm {
+            shape,
+            order,
+            units,
+            graph,
+            tree,
+            is_deep: false,
+            n: 0,
+            parts: Parts { devices: 1, kinds: 1 },
+            is_linked,
+            loaded,
+        })
     }
 
     /// Memory for particles, which the GPUs of this process share evenly. If each GPU's share is as before, it keeps what it has.

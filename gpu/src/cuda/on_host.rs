@@ -1,5 +1,6 @@
 //! A stand-in for a GPU in tests: the same kernels, compiled by the host's C++ compiler, on the host's memory.
 
+use super::caller::{Caller, CallerStream};
 use super::gpu_device::{From, GpuDevice, Mark, Plain, Size, Stream};
 use crate::cuda::CudaError;
 use crate::cuda::compile::Arithmetic;
@@ -349,5 +350,23 @@ impl GpuDevice for HostDevice {
 
     fn seconds(first: &Instant, second: &Instant) -> Result<f64, CudaError> {
         Ok((*second - *first).as_secs_f64())
+    }
+}
+
+impl Caller for HostDevice {
+    fn number(&self) -> usize {
+        0
+    }
+
+    fn lacks(&self, _: u64, _: u64) -> Option<String> {
+        None
+    }
+
+    fn follow(&self, _: CallerStream) -> Result<(), CudaError> {
+        Ok(())
+    }
+
+    fn lead(&self, _: CallerStream) -> Result<(), CudaError> {
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! All stages of an FMM on the GPU, tree included, beside which the CPU does nothing.
 
+pub mod resident;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -10,7 +11,7 @@ use crate::cuda::device::Device;
 use crate::cuda::driver::{Outcome, reported};
 use crate::cuda::gpu_device::GpuDevice;
 use crate::cuda::octree::communicator::{Communicator, SingleProcess, Team, numbers};
-use crate::cuda::octree::{DEEPEST, GpuFmm, MOST_ORDER, NEAR2, Run, Units, best_leaf};
+use crate::cuda::octree::{GpuFmm, MOST_ORDER, NEAR2, Run, TreeKind, Units, best_leaf};
 use crate::cuda::p2p::Number;
 use fmm::data::particles::Field;
 use fmm::data::problem::Geometry;
@@ -75,6 +76,11 @@ impl Gpu {
         Some(why.into())
     }
 
+    /// Lets runs of all stages take a tree of a kind, in place of the one that suits the particles.
+    pub fn set_tree(&mut self, kind: TreeKind) {
+        self.tree = kind;
+    }
+
     /// The leaf size that costs least for uniform particles if the GPU runs all stages.
     pub fn whole_leaf(n: usize, options: &FmmOptions) -> usize {
         best_leaf(n, options.order, real(options.precision))
@@ -108,7 +114,7 @@ impl Gpu {
         options: &FmmOptions,
         work: impl FnOnce(&Team<Device>, &mut Ready) -> Result<R, CudaError>,
     ) -> Result<(R, [f64; 2]), CudaError> {
-        let Gpu { devices: all, kernel, units, whole, links, .. } = self;
+        let Gpu { devices: all, kernel, units, whole, links, tree, .. } = self;
         // With other processes there may be fewer GPUs than before.
         let team = Team::among(&all[..devices], others, links);
         let start = Instant::now();
@@ -120,7 +126,12 @@ impl Gpu {
         // A GPU has at most about its share for others.
         team.connect(n.div_ceil(team.all()) * 4 * size)?;
         let linked = start.elapsed().as_secs_f64() - (others.waited() - waited);
-        let done = work(&team, whole.as_mut().expect("it was made"))?;
+        let ready = whole.as_mut().expect("it was made");
+        match ready {
+            Ready::F32(_, whole) => whole.tree = *tree,
+            Ready::F64(_, whole) => whole.tree = *tree,
+        }
+        let done = work(&team, ready)?;
         Ok((done, [kernels, linked]))
     }
 
@@ -280,6 +291,8 @@ impl Task<'_> {
         one.seconds.add_whole(&stats.seconds);
         one.pairs.p2p += stats.pairs.p2p;
         one.pairs.m2l += stats.pairs.m2l;
+        one.pairs.m2p += stats.pairs.m2p;
+        one.pairs.p2l += stats.pairs.p2l;
         one.streamed.p2p += stats.streamed.p2p;
         one.recomputed += stats.recomputed;
         one.close_pairs += stats.close_pairs;
@@ -288,6 +301,7 @@ impl Task<'_> {
 
     fn stats(&self, run: &Run) -> Stats {
         let (close, is_apart) = (run.status.close, self.geometry.targets.is_some());
+        let [m2l, m2p, p2l] = run.far;
         let p2p = Work {
             streamed: run.pairs,
             recomputed: run.status.again,
@@ -300,17 +314,10 @@ impl Task<'_> {
             theta: self.options.theta,
             levels: run.depth as usize + 1,
             seconds: run.times.seconds(),
-            pairs: Pairs { p2p: run.pairs, m2l: m2l_pairs(run.depth), ..Pairs::default() },
+            pairs: Pairs { p2p: run.pairs, m2l, m2p, p2l },
             ..Stats::of_work(Some(self.name), &p2p, &Work::default())
         }
     }
-}
-
-/// Pairs of cells that M2L goes over in a tree of one depth: on each level, pairs whose parents are near, less those that are
-/// near themselves.
-fn m2l_pairs(depth: u32) -> u64 {
-    let near = |level: u32| (3 * (1u64 << level) - 2).pow(3);
-    (2..=depth.min(DEEPEST)).map(|level| 64 * near(level - 1) - near(level)).sum()
 }
 
 /// The factors of potential and gradient from boxes to the user's units.

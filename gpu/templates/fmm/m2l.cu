@@ -10,25 +10,6 @@
 #define CHUNK (PITCH / CHUNKS)  // columns that are in shared memory at a time
 #define ROW (((CHUNK / VECTOR) | 1) * VECTOR)   // an odd number of vectors: neighbours are in other banks
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-// Copies 16 bytes, or sets them to 0.
-PF void copy(Real *to, const Real *from, const bool is_there)
-{
-    const uint32_t place = (uint32_t)__cvta_generic_to_shared(to);
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(from), "r"(is_there ? 16 : 0));
-}
-PF void end_copies() { asm volatile("cp.async.commit_group;"); }
-PF void wait_but_one() { asm volatile("cp.async.wait_group 1;"); }
-#else
-PF void copy(Real *to, const Real *from, const bool is_there)
-{
-    const Vector none = {};
-    *(Vector *)to = is_there ? *(const Vector *)from : none;
-}
-PF void end_copies() {}
-PF void wait_but_one() {}
-#endif
-
 struct Buffer { Real matrix[TERMS * ROW], sources[CELLS * ROW]; };
 
 // The target cells of a block: coordinates, and the place on its level.

@@ -58,6 +58,36 @@ extern "C" __global__ void __launch_bounds__(256) all_bounds(const Problem p, co
     reduce(own, p.bounds);
 }
 
+// One block: how many of SAMPLES particles, evenly among the numbers of `all`, are in this share, whose numbers begin at `first`, in each
+// cell of the fourth level: into `near`, behind the pairs of particles in one cell.
+#define SAMPLES 4096
+#define SAMPLED 4096
+
+extern "C" __global__ void __launch_bounds__(1024) sample(const Problem p, const uint32_t first, const uint32_t all)
+{
+    __shared__ uint32_t counts[SAMPLED];
+    for (uint32_t k = threadIdx.x; k < SAMPLED; k += 1024)
+        counts[k] = 0;
+    __syncthreads();
+    for (uint32_t k = threadIdx.x; k < SAMPLES; k += 1024) {
+        const uint32_t i = (uint32_t)((uint64_t)k * all / SAMPLES) - first;
+        if (i < p.n) {
+            const uint32_t x = grid(unit(p.x[i], 0, p)) >> 27, y = grid(unit(p.y[i], 1, p)) >> 27, z = grid(unit(p.z[i], 2, p)) >> 27;
+            atomicAdd(&counts[z << 8 | y << 4 | x], 1u);
+        }
+    }
+    __syncthreads();
+    uint64_t pairs = 0, all_pairs;
+    for (uint32_t k = threadIdx.x; k < SAMPLED; k += 1024) {
+        const uint64_t own = counts[k];
+        pairs += own * own - own;
+        ((uint32_t *)p.near)[2 + k] = counts[k];
+    }
+    sum_before(pairs, &all_pairs);
+    if (threadIdx.x == 0)
+        *(uint64_t *)p.near = all_pairs;
+}
+
 // The cell of each particle of the share, how many of its cell came before, and how many particles of the share a cell has.
 extern "C" __global__ void __launch_bounds__(256) count(const Problem p)
 {

@@ -1,9 +1,29 @@
 //! Products: cut to the width of the target's multiplier blocks, or in logic.
 
+mod constant;
 mod logic;
 
-use super::{Circuit, Sig, X};
+use super::target::Cost;
+use super::{Circuit, NodeKind, Sig, X};
 use crate::rtl::cat;
+
+impl Circuit {
+    /// Whether a signal is the result of a multiplier or a memory, with nothing but wires behind it.
+    pub fn from_block(&self, sig: Sig) -> bool {
+        let kind = &self.signals[sig.index()].kind;
+        match kind {
+            NodeKind::Expr { cost: Cost::Wire, held: false, .. } => kind.args().iter().any(|a| self.from_block(*a)),
+            NodeKind::Mul { .. } => true,
+            _ => kind.is_memory(),
+        }
+    }
+
+    /// The lowest `width` bits of the product of a signal, with its sign where `a.1` says that it has one, with a constant; `None`
+    /// where blocks are better.
+    pub fn times(&mut self, name: &str, a: (Sig, bool), constant: i128, width: u32) -> Option<Sig> {
+        constant::times(self, name, a, constant, width)
+    }
+}
 
 /// A summand of a product: `sig` times 2^`offset`, unsigned.
 #[derive(Clone, Copy)]

@@ -3,6 +3,8 @@
 //! A target is data, not code: a file in `hdl/targets` that gives each number and says where it comes from, and a line in
 //! [`TEXTS`]. Delays include typical routing in a placed design. `scripts/measure_targets.py` measures them.
 
+use crate::rtl::chains::Chains;
+use crate::rtl::memory::block_width;
 use serde::{Deserialize, Deserializer};
 use std::sync::LazyLock;
 
@@ -112,6 +114,12 @@ impl Target {
         let least = widths.map(|w| words.div_ceil(if w >= 8 { all } else { narrow } / w) * bits.div_ceil(w));
         least.min().unwrap_or(0)
     }
+
+    /// The same of a memory of the engine, which is cut to the width that a block of 18 Kibit has at its depth.
+    pub fn cut_blocks(&self, words: u64, bits: u64) -> u64 {
+        let step = block_width(words.min(u32::MAX as u64) as u32) as u64;
+        bits / step * self.blocks(words, step) + self.blocks(words, bits % step)
+    }
 }
 
 /// The target of that name.
@@ -139,6 +147,37 @@ impl Clock {
     /// Time between two registers in ns, less the flip-flop's own.
     pub fn budget(&self) -> f64 {
         1000.0 / self.mhz - self.target.ff
+    }
+
+    /// The time for the accumulators behind a pipeline, of which an output may come out of a multiplier or memory block.
+    pub fn chains(&self, from_block: bool) -> Chains {
+        let t = self.target;
+        Chains {
+            // Wires from the column of multipliers are as long as from that of memories.
+            out: if from_block { t.rom_out } else { 0.0 },
+            gate: t.lut,
+            start: t.carry_start,
+            bit: t.carry_bit,
+            budget: self.budget(),
+        }
+    }
+
+    /// Whether any circuit can have it: there is time between two registers for a level of tables, and for a bit of a carry chain.
+    /// The error says which clocks can be had.
+    pub fn verify(&self) -> Result<(), String> {
+        let t = self.target;
+        let least = t.lut.max(t.carry_start + t.carry_bit);
+        if self.budget() >= least {
+            return Ok(());
+        }
+        Err(format!(
+            "no circuit on {} runs at {} MHz: a flip-flop and a level of logic alone take {:.2} ns; the highest clock is {} MHz, \
+             and kernels reach less",
+            t.name,
+            self.mhz,
+            least + t.ff,
+            (1000.0 / (least + t.ff)).floor()
+        ))
     }
 
     /// How many signals can be ORed within one cycle; at least 2.
@@ -208,6 +247,7 @@ fn ceil_log2(n: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Format, Reduce};
 
     #[test]
     fn every_target_has_a_file_that_makes_sense() {
@@ -248,6 +288,11 @@ mod tests {
             let target = target(name).expect("a target");
             assert_eq!(target.blocks(words, bits), blocks, "{name}: {words} x {bits}");
         }
+        // The engine's own memories have the shape of blocks of 18 Kibit at each depth, 16 of them without their parity bits.
+        let ecp5 = target("ecp5").expect("a target");
+        for (words, bits, blocks) in [(4096, 114, 29), (5461, 96, 48), (512, 73, 3), (2048, 100, 12), (64, 36, 1)] {
+            assert_eq!(ecp5.cut_blocks(words, bits), blocks, "{words} x {bits}");
+        }
     }
 
     #[test]
@@ -259,5 +304,37 @@ mod tests {
         assert!(refused(format!("speed = 6\n{generic}")).contains("unknown field `speed`"));
         assert!(refused(format!("lut = 1\n{generic}")).contains("duplicate key"));
         assert!(refused(generic.replace("\"none\"", "\"flipflops\"")).contains("unknown variant `flipflops`"));
+    }
+
+    #[test]
+    fn sums_are_cut_by_target_and_clock() {
+        let lower = |name: &str, mhz: f64, from_block: bool, width: u32| {
+            let clock = Clock { target: target(name).expect("a target"), mhz, blocks: None };
+            clock.chains(from_block).low(Format::int(width, true).expect("a width"))
+        };
+        // A product of 32 bits and its guard bits in one clock: on ECP5 at 75 MHz and not at 150.
+        assert_eq!([75.0, 150.0].map(|mhz| lower("ecp5", mhz, true, 32)), [64, 24]);
+        assert_eq!(lower("generic", 150.0, true, 32), 64);
+        // Longer sums are cut in any case, and short ones within their own bits.
+        assert_eq!([75.0, 150.0].map(|mhz| lower("ecp5", mhz, false, 64)), [40, 40]);
+        assert!(lower("ecp5", 190.0, true, 8) < 8);
+        for t in TARGETS.iter() {
+            let clock = Clock { target: t, mhz: t.usual_mhz, blocks: None };
+            for (from_block, width) in [(true, 32), (false, 32), (true, 64), (false, 64), (true, 2), (false, 17)] {
+                let time = clock.chains(from_block).longest(Format::int(width, true).expect("a width"), Reduce::Sum);
+                assert!(time <= clock.budget(), "{}, {width} bits, from a block: {from_block}: {time}", t.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_clock_that_no_circuit_has_is_refused() {
+        let clock = |name: &str, mhz: f64| Clock { target: target(name).expect("a target"), mhz, blocks: None };
+        for t in TARGETS.iter() {
+            assert_eq!(clock(t.name, t.usual_mhz).verify(), Ok(()));
+            assert!(clock(t.name, 1000.0).verify().is_err(), "{}", t.name);
+        }
+        let why = clock("ice40", 800.0).verify().expect_err("0.5 ns less than nothing");
+        assert!(why.contains("the highest clock is 219 MHz"), "{why}");
     }
 }

@@ -16,6 +16,7 @@ pub(super) use sliced::{at_bits, words_of_adders};
 use super::Config;
 use super::shape::bits_for;
 use crate::hash::{FastMap, FastSet};
+use crate::rtl::chains::{CHAIN, Chains, GUARD};
 use crate::rtl::delay;
 use crate::rtl::fold::{SLOTS, START};
 use crate::rtl::names::Names;
@@ -27,12 +28,8 @@ use enter::{enter, entered};
 use results::{all_flags, finish, results, wrap_of};
 use select::selections;
 
-/// Bits above an output's own in which a sum is exact for 2^32 sources.
-const GUARD: u32 = 32;
 /// The longest pipeline whose sideband, the signals that travel beside a pair, is kept in registers; beyond it, in memory.
 const LONG: u32 = 7;
-/// The longest addition in one clock; longer sums take two, the upper half one clock later.
-const CHAIN: u32 = 64;
 
 /// The lane of `config` around `pipeline`, and modules that it needs besides, the lane last.
 pub(super) fn modules(config: &Config, pipeline: &Netlist) -> Vec<Module> {
@@ -61,7 +58,9 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
     let in_memory = !layout.bins.is_empty();
     let registers: Vec<(usize, &(String, Format, Reduce))> =
         layout.outputs.iter().enumerate().filter(|(k, _)| !layout.in_memory(*k as u32)).collect();
-    let split = registers.iter().any(|(_, o)| is_split(o.1, o.2));
+    let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
+    let chains = &inner.chains;
+    let split = registers.iter().any(|(_, o)| o.2 == Reduce::Sum && is_split(o.1, chains));
     let mut lane = Module { name: format!("{}_lane", layout.kernel), ..Module::default() };
     lane.latency = delay + if in_memory { bins::BEHIND } else { 1 + split as u32 } + config.spread() as u32;
     lane.doc = vec![
@@ -72,13 +71,12 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
     enter(&mut lane, config, pipeline);
     let beside = sideband(&mut lane, &layout.kernel, delay, split);
     pins(&mut lane, config, pipeline);
-    let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
     let raised = sticky_flags(&mut lane, &beside, split && !in_memory, inner.wraps);
     let mut totals = Vec::new();
     let terms = terms(inner);
     let selected = selections(&mut lane, layout, &beside);
     for (k, (port, format, reduce)) in &registers {
-        let output = Output { port, format: *format };
+        let output = Output { port, format: *format, low: chains.low(*format) };
         let total = match (reduce, terms.get(port.as_str())) {
             (Reduce::Ranked(_), _) => selected[k].clone(),
             (Reduce::Sum, Some(term)) => sum_of_terms(&mut lane, &output, term.shape, &beside),
@@ -110,6 +108,8 @@ fn terms(inner: &Module) -> FastMap<&str, &TermPorts> {
 struct Output<'a> {
     port: &'a str,
     format: Format,
+    /// Bits of the lower part of its sum with guard bits.
+    low: u32,
 }
 
 /// The sideband signals that arrive at the accumulators with a pair.
@@ -125,8 +125,9 @@ struct Beside {
     done: Value,
 }
 
-fn is_split(format: Format, reduce: Reduce) -> bool {
-    reduce == Reduce::Sum && format.width() + GUARD > CHAIN
+/// Whether a sum runs in two parts.
+fn is_split(format: Format, chains: &Chains) -> bool {
+    chains.low(format) < format.width() + GUARD
 }
 
 fn ports(lane: &mut Module, config: &Config) {
@@ -352,9 +353,8 @@ fn add_up(
     term: &dyn Fn(u32, u32) -> Value,
     carry: Option<Value>,
 ) -> Value {
-    let Output { port, format } = *output;
+    let Output { port, format, low } = *output;
     let width = format.width() + GUARD;
-    let low = if is_split(format, Reduce::Sum) { width / 2 - 8 } else { width };
     let first = lane.wire(format!("term_{port}"), term(0, low));
     let terms: Vec<Value> = [first].into_iter().chain(carry.map(|c| c.zext(low))).collect();
     let name = if low == width { "total" } else { "low" };
@@ -377,11 +377,11 @@ fn add_up(
 
 /// An exact sum of the pipeline's output.
 fn sum(lane: &mut Module, output: &Output, beside: &Beside) -> Value {
-    let Output { port, format } = *output;
+    let Output { port, format, low } = *output;
     lane.comment(format!("{port}: exact sum with {GUARD} guard bits."));
     // The upper part of a split sum extends the value by itself.
     let value = net(format!("value_{port}"), format.width());
-    let value = match is_split(format, Reduce::Sum) {
+    let value = match low < format.width() + GUARD {
         true => value,
         false => value.extend(format.width() + GUARD, format.is_signed()),
     };
@@ -419,7 +419,7 @@ fn ordered(format: Format, value: &Value) -> Value {
 
 /// A maximum or minimum; patterns are compared by keys that order as unsigned numbers.
 fn extreme(lane: &mut Module, output: &Output, reduce: Reduce, beside: &Beside) -> Value {
-    let Output { port, format } = *output;
+    let Output { port, format, .. } = *output;
     let width = format.width();
     lane.comment(format!("{port}: {reduce}"));
     let key = |value: &Value| ordered(format, value);

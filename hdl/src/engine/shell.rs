@@ -130,11 +130,11 @@ fn shell(s: &Shape, lane_latency: u32) -> Module {
             shell.net(name, port.width);
         }
     }
+    let (room, answers) = quiet_in_reset(&mut shell);
     let reset = reset(&mut shell, s, lane_latency);
     join_groups(&mut shell, s);
-    let [last, data, push, ready, pop] =
-        ["s_tlast", "s_tdata", "s_tvalid", "s_tready", "w_pop"].map(|name| shell.signal(name));
-    let beats = [("wdata", cat([last, data])), ("push", push), ("ready", ready)];
+    let [last, data, push, pop] = ["s_tlast", "s_tdata", "s_tvalid", "w_pop"].map(|name| shell.signal(name));
+    let beats = [("wdata", cat([last, data])), ("push", push), ("ready", room)];
     let beats = beats.into_iter().chain([("rdata", beat.clone()), ("valid", valid), ("pop", pop)]);
     let input = format!("{}_fifo_{}x{INPUT_QUEUE}", s.prefix, s.stream_bits + 1);
     instance(&mut shell, &input, "input_queue", Some(&reset), beats);
@@ -145,7 +145,7 @@ fn shell(s: &Shape, lane_latency: u32) -> Module {
     for k in 0..s.groups {
         group_instance(&mut shell, s, &group, &reset, k);
     }
-    let connections = names_of(&shell, &reply, &[]);
+    let connections = names_of(&shell, &reply, &[("m_tvalid", answers)]);
     instance(&mut shell, &reply.name, "replier", Some(&reset), connections);
     if !s.spread {
         shell.assign("l_i_bank", shell.signal("group_bank"));
@@ -161,6 +161,18 @@ fn shell(s: &Shape, lane_latency: u32) -> Module {
         shell.wire("unused", cat([Value::flag(false), shell.signal("drained")]).all());
     }
     shell
+}
+
+/// Both streams rest from the first clock of the reset on, before any register has seen it. Gives what the input queue and the replier
+/// say.
+fn quiet_in_reset(shell: &mut Module) -> (Value, Value) {
+    let rst = shell.signal("rst");
+    let mut quiet = |inner: &str, port: &str| {
+        let inner = shell.net(inner, 1);
+        shell.assign(port, &inner & !&rst);
+        inner
+    };
+    (quiet("w_room", "s_tready"), quiet("m_answers", "m_tvalid"))
 }
 
 /// The reset of all blocks. The lanes have none: what they held before must have left them, or a `last` of an earlier

@@ -6,9 +6,6 @@
 mod decimal;
 mod log;
 mod shortest;
-#[cfg(test)]
-mod tests;
-
 pub use decimal::{ParseError, parse, parse_decimal};
 use shortest::layout;
 pub use shortest::print;

@@ -18,9 +18,6 @@ pub mod jet;
 pub mod value;
 pub mod work;
 
-#[cfg(test)]
-mod tests;
-
 pub use dd::Dd;
 pub use evaluator::{Branches, Evaluator};
 pub use expr::{Call, Expr, Node};

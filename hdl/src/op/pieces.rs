@@ -5,6 +5,7 @@ pub(crate) mod float_parts;
 pub(super) mod fold;
 pub(super) mod log_parts;
 pub(super) mod monotone;
+pub(super) mod normal;
 pub(super) mod order;
 pub(crate) mod parts;
 pub mod power;

@@ -3,6 +3,7 @@
 pub mod angle;
 pub mod exp;
 pub mod func;
+mod kept;
 pub mod ln;
 pub mod lookup;
 pub mod octaves;
@@ -12,7 +13,7 @@ pub mod poly;
 pub mod pow;
 pub mod sin_cos;
 
-/// The widest fraction of a float that powers and exponentials take.
+/// The widest fraction of a float that powers, exponentials and logarithms take.
 pub const MAX_WIDE: u32 = 52;
 
 /// The widest fraction of a float, and the widest fixed, that the other functions by tables take.

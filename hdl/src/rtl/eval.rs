@@ -68,7 +68,7 @@ struct Step {
 }
 
 /// Builds a program. Rows are numbered in the order of their making: a step's row is its number plus that of the inputs.
-pub(crate) struct Builder<L: Leaf> {
+pub struct Builder<L: Leaf> {
     inputs: u32,
     /// Constant rows, and steps, by the row that they make.
     made: Vec<Made>,
@@ -280,7 +280,7 @@ impl Step {
 }
 
 /// A compiled program.
-pub(crate) struct Program {
+pub struct Program {
     words: Vec<(u32, u64)>,
     /// The row that each step writes, and the step with the rows that it reads.
     steps: Vec<(u32, Step)>,

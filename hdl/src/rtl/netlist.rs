@@ -13,6 +13,7 @@ mod verify;
 
 use crate::hash::FastMap;
 use crate::rtl::bins::Bins;
+use crate::rtl::chains::Chains;
 use crate::rtl::fold::Fold;
 use crate::rtl::memory::rom_attributes;
 use crate::rtl::names::Name;
@@ -79,6 +80,8 @@ pub struct Module {
     pub terms: Vec<TermPorts>,
     /// Whether a pair alone can raise the flag `wrap`.
     pub wraps: bool,
+    /// Of a pipeline the time that its clock leaves for the accumulators behind it.
+    pub chains: Chains,
     /// How its outputs leave it where it takes a pair every several clocks.
     pub fold: Option<Fold>,
     /// Of a pipeline the outputs that are sums in memory.
@@ -351,23 +354,3 @@ impl Netlist {
 
 /// More than the mean length of an item's text in large modules.
 const USUAL_BYTES: usize = 100;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn netlist(items: Vec<Item>) -> Netlist {
-        let mut m = Module { name: "m".into(), items, ..Module::default() };
-        m.port(Dir::In, "clk", 1);
-        m.port(Dir::In, "a", 4);
-        m.port(Dir::Out, "q", 4);
-        Netlist::new([m])
-    }
-
-    #[test]
-    fn comments_stay_comments() {
-        let assign = Item::Assign { name: "q".into(), value: crate::rtl::net("a", 4) };
-        let text = netlist(vec![Item::Comment("one\n`include é \\".into()), assign]).verilog().unwrap();
-        assert!(text.contains("    // one?`include ?\n"), "{text}");
-    }
-}

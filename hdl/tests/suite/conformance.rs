@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use testkit::Random;
-use testkit::uses::{describe, exhaustive, rows, shown, uses};
+use testkit::uses::{describe, exhaustive, rows, shown, uses, uses_on};
 
 /// Rows of each use that is not tried exhaustively.
 const ROWS: usize = 400;
@@ -56,6 +56,28 @@ fn every_operator_keeps_to_its_bits() {
         }
         uses.iter().enumerate().filter_map(|(k, inst)| check(op, inst, k)).collect()
     });
+}
+
+/// Functions of long significands, and one of a fixed that is steep at its ends.
+#[test]
+fn functions_on_long_formats_keep_to_their_bits() {
+    keep_to_their_bits_on("float28.24 fixed24.22");
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn functions_on_the_longest_formats_keep_to_their_bits() {
+    keep_to_their_bits_on("float33.30 float48.39 float60.52 float64.52 fixed32.30 ufixed30.29");
+}
+
+fn keep_to_their_bits_on(formats: &str) {
+    let tried = AtomicUsize::new(0);
+    each_operator(|op| {
+        let uses = uses_on(op, formats);
+        tried.fetch_add(uses.len(), Ordering::Relaxed);
+        uses.iter().enumerate().filter_map(|(k, inst)| check(op, inst, k)).collect()
+    });
+    assert!(tried.into_inner() > 5);
 }
 
 /// Operators are compared by their names.

@@ -17,6 +17,17 @@ pub(super) fn asked(asked: &Options, on_gpu: bool) -> Result<bool, Error> {
             false => Ok(false),
         };
     }
+    match on_cpu_alone(asked) {
+        Some(option) if is_wanted => Err(Error::Options(format!(
+            "{option} runs with translations on the CPU alone; leave --translations gpu out"
+        ))),
+        Some(_) => Ok(false),
+        None => Ok(true),
+    }
+}
+
+/// An option with which the CPU runs the translations.
+pub(super) fn on_cpu_alone(asked: &Options) -> Option<&'static str> {
     let unfit = [
         ("--tol", asked.tolerance.is_some()),
         ("--budget", asked.budget),
@@ -24,13 +35,7 @@ pub(super) fn asked(asked: &Options, on_gpu: bool) -> Result<bool, Error> {
         ("--near-only", asked.near_only),
         ("--m2l native", !matches!(asked.m2l, M2l::Usual)),
     ];
-    match unfit.into_iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) if is_wanted => Err(Error::Options(format!(
-            "{option} runs with translations on the CPU alone; leave --translations gpu out"
-        ))),
-        Some(_) => Ok(false),
-        None => Ok(true),
-    }
+    unfit.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
 }
 
 /// Runs all stages, or says why the GPU leaves some to the CPU. That is an error if it was asked to run them.

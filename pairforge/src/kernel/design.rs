@@ -63,7 +63,9 @@ impl Engine {
         if !(1..=MOST_II).contains(&self.interval) {
             return Err(BuildError(format!("a pair takes 1 to {MOST_II} clocks, not {}", self.interval)));
         }
-        Ok(Clock { target, mhz: self.mhz, blocks: self.multipliers })
+        let clock = Clock { target, mhz: self.mhz, blocks: self.multipliers };
+        clock.verify().map_err(BuildError)?;
+        Ok(clock)
     }
 
     fn config(&self, built: &Built) -> Result<Config, BuildError> {

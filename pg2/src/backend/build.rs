@@ -48,6 +48,16 @@ impl Built {
         self.folded.as_ref().map_or(1, |f| f.ii)
     }
 
+    /// The longest time between two registers of a lane in ns, the flip-flop's own not counted: of the pipeline, or of the
+    /// accumulators behind it.
+    pub fn longest(&self) -> f64 {
+        let chains = self.netlist.module(&self.netlist.top).map(|top| top.chains).unwrap_or_default();
+        let layout = self.graph.layout();
+        let apart = self.folded.as_ref().is_some_and(|f| f.slices.is_some());
+        let own = layout.outputs.iter().enumerate().filter(|(k, _)| !apart && !layout.in_memory(*k as u32));
+        own.map(|(_, output)| chains.longest(output.1, output.2)).fold(self.worst, f64::max)
+    }
+
     /// All register bits of the pipeline, what waits in memory included: what [`Built::bound_bits`] bounds.
     pub fn register_bits(&self) -> u64 {
         self.schedule.register_bits() + self.flag_bits + self.memory_bits

@@ -36,7 +36,7 @@ pub fn lower_folded(graph: &Graph, folded: &Folded, text: Text) -> Netlist {
     w.outputs();
     w.flags();
     w.sink();
-    w.module.wraps = graph.raises(Flags::WRAP);
+    (w.module.wraps, w.module.chains) = (graph.raises(Flags::WRAP), folded.library.chains(graph));
     let mut netlist = Netlist { top: w.module.name.clone(), modules: Vec::new() };
     w.rings.into_iter().for_each(|ring| netlist.add(ring));
     netlist.extend(folded.library.netlist());

@@ -36,6 +36,7 @@ pub fn lower_with(graph: &Graph, schedule: &Schedule, library: &Library, flags: 
     writer.outputs();
     writer.sink();
     writer.module.wraps = graph.raises(Flags::WRAP);
+    writer.module.chains = library.chains(graph);
     Netlist::new(library.netlist().into_iter().chain(writer.delays.modules()).chain([writer.module]))
 }
 

@@ -185,7 +185,7 @@ impl<'a> Checker<'a> {
                 let help = if format.is_float() {
                     "is there a bend or a pole? Narrow the interval, take a narrower format, or write pieces with `?:`"
                 } else {
-                    "is it steep? Narrow the interval, or fit it as a float: `pg_fn((float25.16)x, ...)`"
+                    "is it steep, or is there a bend? Let the interval end there, or write pieces with `?:`"
                 };
                 Diagnostic::error(codes::FUNCTION_TABLE, message, span, "needs too many polynomials")
                     .note(note)

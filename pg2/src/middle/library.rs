@@ -5,6 +5,7 @@ use crate::middle::budget::{Budget, budget};
 use hdl::circuit::target::Clock;
 use hdl::circuit::{Circuit, Pipelined, pipeline};
 use hdl::op::{Inst, Operator, circuit, module_name};
+use hdl::rtl::chains::Chains;
 use hdl::rtl::netlist::Module;
 use std::collections::HashMap;
 
@@ -99,5 +100,11 @@ impl Library {
     /// The module of a node; `None` for pins and constants.
     pub fn module(&self, id: NodeId) -> Option<&Pipelined> {
         self.of_node[id.0 as usize].map(|k| &self.modules[k])
+    }
+
+    /// The time for the accumulators behind a pipeline of these operators.
+    pub fn chains(&self, graph: &Graph) -> Chains {
+        let product = |id: NodeId| self.module(id).is_some_and(|m| m.multipliers > 0);
+        self.clock.chains(graph.outputs.iter().any(|o| product(o.value)))
     }
 }

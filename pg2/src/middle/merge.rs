@@ -41,6 +41,7 @@ pub fn merge(graph: &Graph, budget: &Budget, text: Text) -> Option<Merged> {
     let (mut pipelined, places) = pipeline_places(&name, &joined.circuit)?;
     pipelined.module.terms = terms;
     pipelined.module.wraps = graph.raises(Flags::WRAP);
+    pipelined.module.chains = clock.chains(joined.leaves_block());
     let schedule = schedule(graph, &joined.values, &places, pipelined.latency);
     let flag_bits = places.iter().filter(|p| p.owner == PORTS).map(|p| p.bits).sum();
     pipelined.module.doc = vec![
@@ -223,6 +224,12 @@ impl<'a> Joined<'a> {
         }
         self.circuit.output("flags", flags);
         terms
+    }
+
+    /// Whether a value that is gathered comes out of a multiplier or a memory.
+    fn leaves_block(&self) -> bool {
+        let plain = self.graph.outputs.iter().filter(|o| !self.terms.contains_key(&o.value.0));
+        plain.map(|o| self.values[o.value.0 as usize]).any(|value| self.circuit.from_block(value))
     }
 
     /// A plain port for each output.

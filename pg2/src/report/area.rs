@@ -115,7 +115,7 @@ pub fn lane(built: &Built) -> Area {
         // What is touched and decoded, the choices among that, and the sum on its way; two copies of the memory.
         area.tables += 5 * count / 2 + 6 * bits;
         area.registers += 2 * count + 3 * bits;
-        area.memories += 2 * target_blocks(clock.target, 2 << bins.address_bits(), bits);
+        area.memories += 2 * clock.target.cut_blocks(2 << bins.address_bits(), bits);
     }
     if let Some(folded) = &built.folded {
         area.tables += folded.choices(graph);
@@ -130,11 +130,6 @@ pub fn lane(built: &Built) -> Area {
     area.registers += graph.layout().i.iter().map(|e| e.1.width() as u64).sum::<u64>();
     let left = Experience::of(clock.target).lane;
     Area { tables: area.tables * left.0 / 100, registers: area.registers * left.1 / 100, ..area }
-}
-
-/// Block memories of so many words, cut to the width of a block of 18 Kibit.
-fn target_blocks(target: &Target, words: u64, width: u64) -> u64 {
-    width / 36 * target.blocks(words, 36) + if width.is_multiple_of(36) { 0 } else { target.blocks(words, width % 36) }
 }
 
 /// An engine: all lanes, and the shell with its memories.
@@ -173,9 +168,7 @@ pub fn engine(built: &Built, config: &Config) -> Area {
 /// Block memories of the shell: j memories of so many bits a record, segment lists, queues, and the link where it is counted.
 fn memories(target: &Target, config: &Config, j: u64, by_word: bool) -> u64 {
     let (records, word) = (config.jmem_records as u64, config.stream_bits as u64 + 1);
-    // A record is cut into memories of the width of a block of 18 Kibit.
-    let cut = |width: u64| target.blocks(records, width);
-    let records_blocks = j / 36 * cut(36) + cut(j % 36);
+    let records_blocks = target.cut_blocks(records, j);
     let address = (records as u32 + 1).next_power_of_two().ilog2() as u64;
     let lists = 2 * target.blocks(2 * config.segments as u64, 2 * address);
     let results = if by_word { 0 } else { 2 * target.blocks(4, word) };

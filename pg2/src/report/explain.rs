@@ -156,7 +156,7 @@ pub fn explain<'a>(built: &Built, text: impl Into<Text<'a>>) -> Explain {
         memory_bits: built.memory_bits,
         flag_bits: built.flag_bits,
         lane: lane(built),
-        worst: built.worst,
+        worst: built.longest(),
         budget: clock.budget(),
         folded: built.folded.as_ref().map(|f| units(f, graph)),
         selections: selections::rows(graph),

@@ -163,7 +163,7 @@ pub static FUNCTIONS: &[Function] = &[
         params: &[value("x")],
         aliases: &["log", "logf", "alog", "ln"],
         text: "the natural logarithm; 0 with `invalid` for x of 0 and below",
-        takes: &tabulated(table::LOG),
+        takes: &tabulated_wide(table::LOG),
         rule: Rule::Operator(None),
     },
     Function {
@@ -171,7 +171,7 @@ pub static FUNCTIONS: &[Function] = &[
         params: ONE,
         aliases: &["log2", "log2f"],
         text: "the logarithm to base 2, exact of powers of two; 0 with `invalid` for x of 0 and below",
-        takes: &tabulated(table::LOG2),
+        takes: &tabulated_wide(table::LOG2),
         rule: Rule::Operator(None),
     },
     Function {

@@ -27,6 +27,8 @@ pub struct Knob {
     pub format: Format,
     /// Whether inputs come in it: to narrow it rounds them.
     pub is_input: bool,
+    /// Whether it stays as it is.
+    pub is_kept: bool,
 }
 
 /// The format of something: one that can be chosen, that of a region, or one that stays.
@@ -73,6 +75,8 @@ pub struct Apart {
     words: Vec<Word>,
     /// The region of the nodes of a place and format.
     places: HashMap<(Span, Format), usize>,
+    /// The regions of parameters in float.
+    params: HashMap<String, usize>,
 }
 
 impl Apart {
@@ -83,8 +87,9 @@ impl Apart {
         let found = check::formats(sources.text(), &program);
         let mut walk = Walk::new(&program, &found, graph, own);
         walk.statements(&program.statements);
-        let Walk { knobs, regions, reads, words, places, .. } = walk;
-        let mut apart = Apart { text: own.to_string(), knobs, regions, reads, words, places };
+        let Walk { knobs, regions, reads, words, places, params, .. } = walk;
+        let params = params.into_iter().map(|(name, region)| (name.to_string(), region)).collect();
+        let mut apart = Apart { text: own.to_string(), knobs, regions, reads, words, places, params };
         apart.add_words(own, graph);
         apart
     }
@@ -98,7 +103,7 @@ impl Apart {
             let Some(format) = word.parse::<Format>().ok().filter(|f| f.is_fixed() || f.is_log()) else { continue };
             let knob = *known.entry(word).or_insert_with(|| {
                 let (name, line) = (word.to_string(), line(text, token.span.start));
-                self.knobs.push(Knob { name, line, format, is_input: is_input(format) });
+                self.knobs.push(Knob { name, line, format, is_input: is_input(format), is_kept: false });
                 self.knobs.len() - 1
             });
             self.words.push(Word { span: token.span, follows: Source::Knob(knob), format });
@@ -110,6 +115,24 @@ impl Apart {
         for region in self.regions.iter_mut().filter(|r| !r.readers.is_empty()) {
             region.source = Some(Source::Fixed(region.format));
         }
+    }
+
+    /// Leaves the format of a pin or value as it is, and with a fixed or log all that are written in the same; `false` where there is
+    /// none of that name.
+    pub fn keep(&mut self, graph: &Graph, name: &str) -> bool {
+        let pin = graph.pins.iter().find(|p| p.name == name);
+        if let Some(region) = self.params.get(name) {
+            let region = &mut self.regions[*region];
+            region.source = Some(Source::Fixed(region.format));
+        }
+        let mut is_known = pin.is_some();
+        for knob in &mut self.knobs {
+            let of_pin = |format: Format| format == knob.format && (format.is_fixed() || format.is_log());
+            if knob.name == name || pin.is_some_and(|pin| of_pin(pin.format)) {
+                (knob.is_kept, is_known) = (true, true);
+            }
+        }
+        is_known
     }
 
     /// The formats as the file has them.

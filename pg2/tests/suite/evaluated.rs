@@ -71,6 +71,49 @@ fn sums_of_several_terms_compute_their_bits() {
     }
 }
 
+/// Products with constants of few digits and of many, in formats with a sign and without, in whole numbers and in parts.
+#[test]
+fn products_with_constants_compute_their_bits() {
+    let constants = ["0x0101", "-257", "255", "3", "-1", "0x5555", "12345", "65535", "-96", "1"];
+    for (format, pins) in
+        [("int8", 8), ("int40", 40), ("uint64", 64), ("int64", 64), ("fixed24.7", 24), ("ufixed64.12", 64)]
+    {
+        let fits = |c: &&&str| {
+            let number = c.strip_prefix("0x").map_or(c.parse(), |hex| i64::from_str_radix(hex, 16)).unwrap();
+            let signed = !format.starts_with('u');
+            (signed || number > 0) && number.unsigned_abs() < 1 << (pins.min(24) - 8).max(6)
+        };
+        for (k, constant) in constants.iter().filter(fits).enumerate() {
+            let text = format!("{format} a ipin; {format} o fout; p = a * ({constant}); o max= p;");
+            let graph = pg2::compile("products", &text).unwrap().graph;
+            for target in &TARGETS[..4] {
+                for blocks in [None, Some(0)] {
+                    check(&graph, Clock { target, mhz: target.usual_mhz, blocks }, k as u64);
+                }
+            }
+        }
+    }
+}
+
+/// A product with a constant of few digits is no product: of 64 bits with any other it takes ten blocks or more.
+#[test]
+fn constants_of_few_digits_take_no_multipliers() {
+    for (format, constant, blocks) in [
+        ("uint64", "0x0101", 0),
+        ("int64", "-257", 0),
+        ("int64", "0x0fff0", 0),
+        ("ufixed64.12", "4097", 0),
+        // Two digits are an addition, and more than the blocks would take are not.
+        ("int16", "0x5555", 1),
+        ("int16", "5", 0),
+    ] {
+        let text = format!("{format} a ipin; {format} o fout; p = a * ({constant}); o max= p;");
+        let built = pg2::compile_to_netlist("products", &text, Clock::default_clock()).unwrap();
+        let multipliers: u32 = built.library.modules.iter().map(|m| m.multipliers).sum();
+        assert_eq!(multipliers, blocks, "{format} times {constant}");
+    }
+}
+
 #[test]
 fn shipped_kernels_compute_their_bits_in_their_terms() {
     for kernel in pg2::kernels::KERNELS.iter().filter(|k| !k.name.starts_with("m2l")) {

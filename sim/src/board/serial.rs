@@ -35,8 +35,6 @@ pub struct SerialBoard {
     up: Channel,
     stall: Option<u64>,
     pull: Option<u64>,
-    /// Bytes both ways.
-    passed: u64,
     /// On their way to the board's pins, and to the host.
     input: VecDeque<u8>,
     output: VecDeque<u8>,
@@ -69,7 +67,6 @@ impl SerialBoard {
             up: Channel::new(faults, seed ^ 0x0b),
             stall: find(|f| if let Fault::Stall(n) = f { Some(*n) } else { None }),
             pull: find(|f| if let Fault::Pull(n) = f { Some(*n) } else { None }),
-            passed: 0,
             input: VecDeque::new(),
             output: VecDeque::new(),
         })
@@ -105,7 +102,6 @@ impl SerialBoard {
             }
             self.sim.run(self.byte, &mut self.input, &mut arrived);
             for byte in arrived.drain(..) {
-                self.passed += 1;
                 self.output.extend(std::iter::repeat_n(byte, self.up.copies()));
             }
             self.speak().map_err(lost)?;
@@ -123,7 +119,6 @@ impl SerialBoard {
             Look::Bytes(n) => {
                 self.rate(note)?;
                 for byte in &room[..n] {
-                    self.passed += 1;
                     self.input.extend(std::iter::repeat_n(*byte, self.down.copies()));
                 }
             }
@@ -158,8 +153,10 @@ impl SerialBoard {
         Ok(())
     }
 
+    /// Whether so many bytes have been on the line, both ways.
     fn reached(&self, after: Option<u64>) -> bool {
-        after.is_some_and(|bytes| self.passed >= bytes)
+        let seen = self.sim.seen();
+        after.is_some_and(|bytes| seen.bytes_in + seen.bytes_out >= bytes)
     }
 
     /// The port that a host opens.

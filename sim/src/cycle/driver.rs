@@ -31,6 +31,8 @@ struct Flat<'a> {
     c: &'a Config,
     top: &'a str,
     trace: bool,
+    /// Picoseconds of a clock in the waves.
+    period: u64,
     reset: u32,
 }
 
@@ -98,7 +100,8 @@ impl Driver {
         let trace = options.trace.is_some();
         let (verilog, effort) = (text(netlist, top), options.effort);
         let source = Source { prefix: "Vengine".into(), top: top.into(), verilog, trace, clean: false, effort };
-        let driver = Flat { c: config, top: &source.prefix, trace, reset: RESET };
+        let period = (1e6 / options.mhz).round() as u64;
+        let driver = Flat { c: config, top: &source.prefix, trace, period, reset: RESET };
         Self::start(verilator::load(&source, &driver, &options.cache)?, options)
     }
 

@@ -206,3 +206,29 @@ impl Frame {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdl::op::Inst;
+    use testkit::Random;
+    use testkit::uses::{plain_uses, rows};
+
+    #[test]
+    fn native_values_read_back() {
+        for f in plain_uses(hdl::op::compare::EQ).into_iter().map(|inst| inst.args[0]) {
+            let one = Inst {
+                args: vec![f],
+                result: f,
+                attrs: Default::default(),
+                nonneg: 0,
+                bounds: Vec::new(),
+                same: false,
+            };
+            let class = Class::of(f);
+            for row in rows(&one, 1000, &mut Random::new(7)) {
+                assert_eq!(class.pattern(f, class.native(f, row[0])), row[0], "{f}");
+            }
+        }
+    }
+}

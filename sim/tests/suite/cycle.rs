@@ -1,6 +1,8 @@
 //! The cycle simulation: split over threads it is the whole engine, clock for clock.
 
 use crate::common::{Kernel, Outcome, Work, check, engine, simulate};
+use hdl::Format;
+use hdl::circuit::target::{Clock, target};
 use sim::cycle::{CycleOptions, Noise};
 use sim::stimuli::Style;
 
@@ -81,4 +83,40 @@ fn a_trace_is_written_and_changes_nothing() {
     // Block type 0 (header) of length 329.
     assert_eq!(bytes[..9], [0, 0, 0, 0, 0, 0, 0, 1, 73]);
     assert!(bytes.len() > 2000);
+}
+
+/// Products that leave their blocks straight into sums, at clocks for which these are cut at different places, or not at all.
+#[test]
+fn sums_that_are_cut_for_the_clock_are_exact() {
+    const PRODUCTS: &str = "
+    int32 whole fout;
+    int9 few fout;
+    uint17 none fout;
+    int64 wide fout;
+    int16 x ipin;
+    int16 y jpin;
+    p = (int32)x * (int32)y;
+    whole += p;
+    few += (int9)x;
+    none += (uint17)y;
+    wide += (int64)p << 20;
+    ";
+    let mut lows = Vec::new();
+    for (family, mhz, ii) in
+        [("ecp5", 75.0, 1), ("ecp5", 150.0, 1), ("ecp5", 190.0, 1), ("max10", 250.0, 1), ("ecp5", 190.0, 3)]
+    {
+        let clock = Clock { target: target(family).unwrap(), mhz, blocks: None };
+        let kernel = Kernel::folded("products", PRODUCTS, clock, ii);
+        let chains = kernel.pipeline.module(&kernel.pipeline.top).unwrap().chains;
+        lows.push([9, 17, 32, 64].map(|bits| chains.low(Format::int(bits, true).unwrap())));
+        let config = kernel.config(2);
+        let work = Work::random(&kernel.graph, 400, 7, Style::Ordinary);
+        let options = CycleOptions { flat: true, noise: noise(3), ..CycleOptions::default() };
+        let Some(mut engine) = engine(&kernel, &config, &options) else { return };
+        let outcome = simulate(&mut engine, &work);
+        check(&work, &outcome, &work.expected(&kernel.graph), &format!("{family} at {mhz} MHz, {ii} clocks"));
+    }
+    // At the slowest clock only the widest is cut; at others all kinds of cuts are there.
+    assert_eq!(lows[0], [41, 49, 64, 40]);
+    assert!(lows.iter().flatten().any(|low| *low < 9) && lows.iter().any(|l| l[2] < 64 && l[1] < 17), "{lows:?}");
 }

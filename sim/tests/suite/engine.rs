@@ -54,6 +54,28 @@ fn one_run_is_computed() {
     assert_eq!((counters.busy, counters.pairs), (3, 6));
 }
 
+/// A run before the first parameters would compute with nothing.
+#[test]
+fn a_run_without_parameters_is_refused() {
+    let config = config(layout(&["int32"], &["int32"], &["int32"], &[("int64", Sum)]), 2, 32, 3);
+    let Some(bench) = Bench::build(&config, Effort::Least) else { return };
+    let mut s = Stream::default();
+    s.load_j(0, 1, &[1]);
+    let run = RunHeader { tag: 7, n_i: 1, ..RunHeader::default() };
+    for param in [None, Some(5), Some(6)] {
+        param.iter().for_each(|p| s.param(&[*p]));
+        s.run(run, &[Segment { first: 0, count: 1 }]);
+        s.i(1, &[10]);
+        s.status(true);
+    }
+    s.end();
+    let mut model = Model::new(&config);
+    s.packets().for_each(|p| model.packet(p));
+    let refused = |r: &Reply| matches!(r, Reply::Status(Counters { protocol_error: true, .. }));
+    assert_eq!(model.replies.iter().map(refused).collect::<Vec<_>>(), [true, false, false, false, false, false]);
+    check(&bench, &config, &s, Drive { gap: 0, stall: 0, seed: 1 });
+}
+
 /// Random streams through one engine, quiet and with faults.
 fn random_streams(config: &Config, rounds: u64) {
     let Some(bench) = Bench::build(config, Effort::Least) else { return };

@@ -36,6 +36,7 @@ mod op_log;
 mod op_made_up;
 mod op_num;
 mod op_pow;
+mod op_vectors;
 mod pipeline;
 mod products;
 mod random_kernels;

@@ -14,9 +14,9 @@ pub struct OwnArgs {
     /// Write one file a module, and their list files.f
     #[arg(long)]
     split: bool,
-    /// Also write a project of a vendor's tool: a Tcl script that makes it, and constraints for --freq
+    /// Also write a project of a vendor's tool: a Tcl script that makes it, and constraints for --freq; may be given several times
     #[arg(long, value_name = "TOOL", value_parser = PossibleValuesParser::new(TOOLS.iter().map(|t| t.name)))]
-    project: Option<String>,
+    project: Vec<String>,
     /// Also write the engine as a component of another language; may be given several times
     #[arg(long, value_name = "LANGUAGE", value_parser = PossibleValuesParser::new(LANGUAGES.iter().map(|l| l.name)))]
     wrapper: Vec<String>,
@@ -57,21 +57,20 @@ pub fn apart(files: &[Text]) -> Result<(), Failure> {
 impl OwnArgs {
     /// Refuses a project for a family that the tool has no devices of.
     pub fn check(&self, clock: Clock) -> Result<(), Failure> {
-        let Some(tool) = self.tool() else { return Ok(()) };
-        let targets = tool.targets();
-        if targets.contains(&clock.target.name) {
-            return Ok(());
-        }
+        let without = |tool: &&Tool| !tool.targets().contains(&clock.target.name);
+        let Some(tool) = self.tools().find(without) else { return Ok(()) };
         Err(Failure::Usage(format!(
             "--project {} has no devices of the family {}, for which the pipelines are made; take --target {}",
             tool.name,
             clock.target.name,
-            targets.join(" or ")
+            tool.targets().join(" or ")
         )))
     }
 
-    fn tool(&self) -> Option<&'static Tool> {
-        self.project.as_deref().and_then(tool)
+    /// The tools of which projects are asked for, each once.
+    fn tools(&self) -> impl Iterator<Item = &'static Tool> {
+        let again = |k: &usize| self.project[..*k].contains(&self.project[*k]);
+        (0..self.project.len()).filter(move |k| !again(k)).filter_map(|k| tool(&self.project[k]))
     }
 
     /// A design's Verilog as files, the top module's last; `made` is the first line of each.
@@ -106,7 +105,7 @@ impl OwnArgs {
         if self.split {
             all.push(Text { name: LIST.into(), text: files.join("\n") + "\n" });
         }
-        all.extend(self.tool().and_then(|tool| tool.project(&core)).unwrap_or_default());
+        all.extend(self.tools().filter_map(|tool| tool.project(&core)).flatten());
         let mut languages: Vec<&str> = self.wrapper.iter().map(String::as_str).collect();
         languages.sort_unstable();
         languages.dedup();

@@ -1,7 +1,7 @@
 //! Several kernels in one design: an engine for each, behind one pair of streams.
 
 use super::own::Whole;
-use super::{Args, LONGEST_PREFIX, config, made, prefix};
+use super::{Args, LONGEST_PREFIX, config, made, prefix, warn_of_clock};
 use crate::manifest::{Manifest, Several};
 use hdl::circuit::target::Clock;
 use hdl::engine::{Design, design, switch};
@@ -71,6 +71,7 @@ pub fn build(args: &Args, clock: Clock) -> Result<(), Failure> {
         })
         .collect::<Result<_, Failure>>()?;
     let built = args.fit.build_all(&wanted, &|k, built| config(args, built, (k, count)))?;
+    built.iter().for_each(|built| warn_of_clock(built, &args.clock));
     let configs =
         built.iter().enumerate().map(|(k, b)| config(args, b, (k, count))).collect::<Result<Vec<_>, Failure>>()?;
     let engines: Vec<Design> = configs.iter().zip(&built).map(|(c, b): (_, &Built)| design(c, &b.netlist)).collect();

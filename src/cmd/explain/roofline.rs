@@ -81,7 +81,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         ii: built.ii(),
         latency: built.schedule.depth,
     };
-    let report = report(&args.roofline, args.clock.freq, &graph, &lanes)?;
+    let report = report(&args.roofline, built.library.clock.mhz, &graph, &lanes)?;
     if let Some(path) = &args.roofline.json {
         output::write_json(path, &report)?;
     }

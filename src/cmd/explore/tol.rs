@@ -12,6 +12,7 @@ use pairforge::kernel::explore::{Measured, OutputError};
 use pg2::error::analyse;
 use pg2::graph::Graph;
 use pg2::vary::apart::{Apart, Knob};
+use pipelines::octree::bind::P2p;
 use price::Price;
 use search::{Found, Search, bound};
 use serde::Serialize;
@@ -31,6 +32,9 @@ pub struct TolArgs {
     /// With --tol: the bound that `explain --error` proves is to be below T too
     #[arg(long, requires = "tol")]
     pub proven: bool,
+    /// With --tol: pins and values whose formats stay, as in --keep xi,xj; with a fixed or log all that are written in the same one
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "tol")]
+    pub keep: Vec<String>,
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {
@@ -90,7 +94,7 @@ const TIMES: usize = 4;
 
 /// Finds formats and prints the program.
 pub fn run(args: &Args, tolerance: f64) -> Result<(), Failure> {
-    let clock = args.clock.clock()?;
+    let clock = args.clock.clock(None)?;
     let (kernel, graph) = source::load(&args.file)?;
     let mut data = Data::new(backend(&args.backend)?, &args.params);
     let files = args.i.as_ref().zip(args.j.as_ref());
@@ -102,7 +106,16 @@ pub fn run(args: &Args, tolerance: f64) -> Result<(), Failure> {
     if args.tol.proven {
         apart.keep_parameters();
     }
-    if apart.knobs.is_empty() {
+    for name in &args.tol.keep {
+        if !apart.keep(&graph, name) {
+            let names: Vec<&str> = graph.pins.iter().map(|p| p.name.as_str()).collect();
+            let (origin, names) = (&kernel.origin, names.join(", "));
+            return Err(Failure::Input(format!(
+                "--keep: {origin} has no pin and no float named `{name}`; its pins are {names}"
+            )));
+        }
+    }
+    if apart.knobs.iter().all(|knob| knob.is_kept) {
         let what = "has no float, fixed or log whose width could be chosen, and ints are exact";
         return Err(Failure::Input(format!("{} {what}", kernel.origin)));
     }
@@ -126,7 +139,11 @@ pub fn run(args: &Args, tolerance: f64) -> Result<(), Failure> {
     let measured = data.measure(&again)?;
     let bound = wanted.proven.then(|| bound(&analyse(&again)));
     let facts = Facts { tolerance, bound, counts: data.counts(), drawn: files.is_none(), clock };
-    let heading = heading(&facts, &measured, &found);
+    let mut heading = heading(&facts, &measured, &found);
+    if let Some(why) = refused(&graph, &again) {
+        let _ =
+            writeln!(heading, "`pairforge fmm --p2p` takes these formats no longer: {why}; --keep xi,xj keeps them");
+    }
     let program = heading.lines().map(|line| format!("// {line}\n")).collect::<String>() + "\n" + &text;
     let mut batch = output::Batch::default();
     if let Some(path) = &args.json {
@@ -160,6 +177,12 @@ pub fn run(args: &Args, tolerance: f64) -> Result<(), Failure> {
     }
     batch.finish()?;
     output::print(if args.output.is_some() { &heading } else { &program })
+}
+
+/// The reason why an FMM takes a kernel no longer with other formats; `None` where it takes it, or never did.
+fn refused(written: &Graph, found: &Graph) -> Option<String> {
+    let any = !P2p::bind(written, true, &[]).ok()?.coulomb;
+    P2p::bind(found, any, &[]).err().map(|why| why.to_string())
 }
 
 /// A kernel whose formats are looked for.

@@ -1,6 +1,7 @@
 //! Where a design goes: the goal, its clock, and the engine that suits it.
 
 use super::Args;
+use crate::cmd::build::possible;
 use crate::cmd::lanes::each;
 use flow::{Goal, Tools};
 use hdl::board::pll::Source;
@@ -44,7 +45,7 @@ pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Way), Failure> {
         if args.ethernet.is_some() {
             return Err(Failure::Usage("--ethernet needs --board".into()));
         }
-        return Ok((Clock { target, mhz, blocks }, Way::Serial(Source::Oscillator)));
+        return Ok((possible(Clock { target, mhz, blocks })?, Way::Serial(Source::Oscillator)));
     };
     if let Some(ip) = args.ethernet {
         if board.ethernet.is_none() {
@@ -57,7 +58,7 @@ pub(super) fn clock(args: &Args, goal: Goal) -> Result<(Clock, Way), Failure> {
         return Ok((Clock { target, mhz: clocks.mhz, blocks }, Way::Ethernet(clocks, ip)));
     }
     let (source, mhz) = board.pll.source(board.oscillator_mhz, mhz).map_err(Failure::Input)?;
-    Ok((Clock { target, mhz, blocks }, Way::Serial(source)))
+    Ok((possible(Clock { target, mhz, blocks })?, Way::Serial(source)))
 }
 
 /// The clock that pipelines are scheduled for, at a clock of the design.
@@ -67,7 +68,7 @@ pub(super) fn scheduled(args: &Args, clock: Clock) -> Result<Clock, Failure> {
         let least = clock.mhz;
         return Err(Failure::Usage(format!("--schedule takes the clock, {least} MHz, to 1000 MHz, not {mhz}")));
     }
-    Ok(Clock { mhz, ..clock })
+    possible(Clock { mhz, ..clock })
 }
 
 /// How a board is clocked and reached.

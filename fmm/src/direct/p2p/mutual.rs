@@ -25,7 +25,7 @@ pub(super) fn is_large<T: Real>(q: f64) -> bool {
 }
 
 /// The targets of a leaf and what acts on them.
-pub(super) struct Leaf<'a, T> {
+pub struct Leaf<'a, T> {
     pub sources: &'a Sources<T>,
     pub charges: &'a [Charges<'a, T>],
     pub squares: Squares<T>,
@@ -39,7 +39,7 @@ pub(super) struct Leaf<'a, T> {
 /// Sums at the sources of [`Sources::mutual`], of the potential and of the gradient's opposite, in the units of
 /// [`super::sums::scales`].
 #[derive(Default)]
-pub(super) struct Back<T> {
+pub struct Back<T> {
     /// Four columns for each set of charges, one behind the other, and how long each is.
     lines: Vec<Line<T>>,
     length: usize,
@@ -70,7 +70,7 @@ impl<T: Real> Back<T> {
 vectorised! {
     /// Sums at each target of a leaf over all sources but those too close, and counts these, as [`super::sums::leaf_sums`] does;
     /// and adds what the targets give to the sources of [`Sources::mutual`].
-    pub(super) fn mutual_sums<T>(leaf: &Leaf<T>, back: &mut Back<T>, sums: &mut [Sums<T>]) = mutual_in
+    pub fn mutual_sums<T>(leaf: &Leaf<T>, back: &mut Back<T>, sums: &mut [Sums<T>]) = mutual_in
 }
 
 #[inline(always)]
@@ -460,6 +460,3 @@ unsafe fn count_close<V: Vector>(d: [V; 3], least: V, count: &mut [V::Item]) {
         V::load(count).add(one.sub(others)).store(count);
     }
 }
-
-#[cfg(test)]
-mod tests;

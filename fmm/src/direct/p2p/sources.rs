@@ -13,16 +13,16 @@ use crate::tree::{MAX_LEVEL, Tree};
 use std::ops::Range;
 
 /// A multiple of the lanes of every vector.
-pub(super) const LANES: usize = 16;
+pub const LANES: usize = 16;
 
 /// A line of [`LANES`] numbers, aligned as the widest vector loads them fastest.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-pub(super) struct Line<T>(pub [T; LANES]);
+pub struct Line<T>(pub [T; LANES]);
 
 /// Sources gathered for one leaf, filled up with charges of 0 that lie far away.
 #[derive(Default)]
-pub(super) struct Sources<T> {
+pub struct Sources<T> {
     /// Coordinates and charges, up to the end of the mutual lines; there may be space behind.
     pub columns: [Vec<Line<T>>; 4],
     /// Further columns of the sources: further charges, dipole moments.
@@ -42,7 +42,7 @@ pub(super) struct Sources<T> {
 
 /// The sources that act on the targets of a leaf.
 #[derive(Clone, Copy)]
-pub(super) struct Acting<'a> {
+pub struct Acting<'a> {
     pub direct: Direct<'a>,
     /// Sorted particles on which the targets act too, (first, count).
     pub mutual: &'a [(u32, u32)],

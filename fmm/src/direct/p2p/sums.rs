@@ -11,26 +11,26 @@ use std::ops::Range;
 /// Sums at one target for one set of charges, and how many sources were left out because they were too close, the target itself
 /// included.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Sums<T> {
+pub struct Sums<T> {
     pub force: [T; 4],
     pub close: u32,
 }
 
 /// Parameters by which a pair is judged and softened: squares of lengths in the frame's unit.
 #[derive(Clone, Copy)]
-pub(super) struct Squares<T> {
+pub struct Squares<T> {
     pub eps: T,
     /// Pairs at a lesser distance are left out.
     pub least: T,
 }
 
 /// The charges of one set.
-pub(super) type Charges<'a, T> = &'a [Line<T>];
+pub type Charges<'a, T> = &'a [Line<T>];
 
 vectorised! {
     /// Sums at each of `targets` over all sources but those too close, and counts these: for each target one after the other
     /// what each set of charges gives.
-    pub(super) fn leaf_sums<T>(
+    pub fn leaf_sums<T>(
         sources: &Sources<T>,
         charges: &[Charges<T>],
         squares: Squares<T>,
@@ -284,57 +284,4 @@ pub(super) fn scales<V: Vector>() -> [V::Item; 4] {
     let inverse = 1.0 / V::ROOT;
     let cubed = inverse * inverse * inverse;
     [inverse, cubed, cubed, cubed].map(V::Item::of)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::arith::vector::{Isa, Vectors};
-    use testkit::Random;
-
-    /// Sums of targets by every set of instructions against plain f64; `last_place` is that of the format. The first two
-    /// lines are guarded.
-    fn check<T: Vectors>(last_place: f64) {
-        let mut random = Random::new(1);
-        let mut sources = Sources::<T> { guarded: 1..3, mutual: 5..5, ..Sources::default() };
-        for column in &mut sources.columns {
-            (0..5).for_each(|_| column.push(Line(std::array::from_fn(|_| T::of(random.unit())))));
-        }
-        let value = |a: usize, k: usize| sources.columns[a][k / LANES].0[k % LANES];
-        let squares = Squares { eps: T::of(0.01), least: T::of(1e-9) };
-        let targets = [17, 30, 41].map(|k| [0, 1, 2].map(|a| value(a, k)));
-        for isa in Isa::all() {
-            for count in 1..=targets.len() {
-                let mut sums = vec![Sums::default(); count];
-                leaf_sums(isa, &sources, &[&sources.columns[3]], squares, &targets[..count], &mut sums);
-                for (at, sums) in targets.iter().zip(sums) {
-                    let mut wanted = [0.0; 4];
-                    for k in 0..5 * LANES {
-                        let d: [f64; 3] = std::array::from_fn(|a| value(a, k).f64() - at[a].f64());
-                        let r2 = d.iter().map(|d| d * d).sum::<f64>();
-                        if r2 > 0.0 {
-                            let (q, inverse) = (value(3, k).f64(), 1.0 / (r2 + squares.eps.f64()).sqrt());
-                            wanted[0] += q * inverse;
-                            (0..3).for_each(|a| wanted[a + 1] += q * inverse.powi(3) * d[a]);
-                        }
-                    }
-                    assert_eq!(sums.close, 1, "{isa:?}");
-                    for (found, wanted) in sums.force.iter().zip(wanted) {
-                        let error = (found.f64() - wanted).abs();
-                        assert!(error < 8000.0 * last_place, "{isa:?}: {} {wanted}", found.f64());
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn every_set_of_instructions_gives_the_sums_of_f32() {
-        check::<f32>(f32::EPSILON as f64);
-    }
-
-    #[test]
-    fn every_set_of_instructions_gives_the_sums_of_f64() {
-        check::<f64>(f64::EPSILON);
-    }
 }

@@ -37,7 +37,7 @@ const NONE: u32 = u32::MAX;
 /// Whether pairs in both directions at once take less time than each leaf alone. What a leaf takes besides its pairs is more: sums
 /// at its sources, which are cleared and given to others. Measured with uniform particles, on a sphere and of normal
 /// distributions, both ways are even at about 4000 pairs a leaf in f64 and 20000 in vectors of 16 lanes.
-pub(super) fn are_worth<T: Vectors>(pairs: &[u64]) -> bool {
+pub fn are_worth<T: Vectors>(pairs: &[u64]) -> bool {
     are_worth_at::<T>(pairs.iter().sum(), pairs.len())
 }
 
@@ -48,7 +48,7 @@ pub fn are_worth_at<T: Vectors>(pairs: u64, leaves: usize) -> bool {
 }
 
 /// The pairs of each leaf.
-pub(super) fn pairs(near: &Near) -> Vec<u64> {
+pub fn pairs(near: &Near) -> Vec<u64> {
     let of = |leaf: &u32| {
         let leaf = *leaf as usize;
         near.tree.cells[leaf].targets as u64 * near.lists.direct(leaf).count() as u64
@@ -57,12 +57,12 @@ pub(super) fn pairs(near: &Near) -> Vec<u64> {
 }
 
 /// Adds the direct interactions of each set of charges to its `out`, as [`Near::all`] does. `pairs` are those of [`pairs`].
-pub(super) fn all<T: Vectors>(near: &Near, pairs: &[u64], out: Vec<Out>) -> Vec<Again> {
+pub fn all<T: Vectors>(near: &Near, pairs: &[u64], out: Vec<Out>) -> Vec<Again> {
     in_parts::<T>(near, pairs, out, TOGETHER * rayon::current_num_threads())
 }
 
 /// The same, with so many tasks at a time.
-fn in_parts<T: Vectors>(near: &Near, pairs: &[u64], out: Vec<Out>, together: usize) -> Vec<Again> {
+pub fn in_parts<T: Vectors>(near: &Near, pairs: &[u64], out: Vec<Out>, together: usize) -> Vec<Again> {
     let leaves = Leaves::new::<T>(near, None);
     let tasks = tasks(pairs);
     let mut results = Results::new(&leaves, &tasks, out);
@@ -473,6 +473,3 @@ fn count_close<T: Vectors>(
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -213,6 +213,3 @@ pub fn act<T: Real>(matrix: &[f64], m: &[T], l: &mut [T]) {
         *l += T::of(row.iter().zip(m).map(|(x, m)| x * m.f64()).sum());
     }
 }
-
-#[cfg(test)]
-mod tests;

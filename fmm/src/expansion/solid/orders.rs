@@ -50,7 +50,6 @@ impl Orders {
     }
 
     /// The highest order for all.
-    #[cfg(test)]
     pub fn full(order: usize) -> Orders {
         Orders { order, least: f64::INFINITY, lower_beyond: f64::INFINITY }
     }

@@ -10,9 +10,22 @@ pub fn depth_for(n: usize, leaf: usize) -> u32 {
     (0..DEEPEST).find(|depth| n as u64 <= (leaf as u64).saturating_mul(1 << (3 * depth))).unwrap_or(DEEPEST)
 }
 
-/// About how long the stages take, in ns on one H200; see docs/results/gpu.md.
+/// Times of a pair of P2P and of a product of M2L, in ns on one H200; see docs/results/gpu.md.
+fn units(real: Real) -> (f64, f64) {
+    if real == Real::F32 { (0.75e-3, 5e-5) } else { (1.8e-3, 1.1e-4) }
+}
+
+/// The particles of a leaf at most that cost least where leaves are split by their own particles. A leaf of s particles has 27 s pairs of
+/// P2P for each, and 189 of M2L; those of a tree have a quarter of the most in the mean.
+pub fn best_of_any(order: usize, real: Real) -> usize {
+    let (pair, product) = units(real);
+    let terms = ((order + 1) * (order + 1)) as f64;
+    (4.0 * terms * (189.0 * product / (27.0 * pair)).sqrt()) as usize
+}
+
+/// About how long the stages take, in ns on one H200.
 pub fn cost(pairs: f64, depth: u32, order: usize, real: Real) -> f64 {
-    let (pair, product) = if real == Real::F32 { (0.75e-3, 5e-5) } else { (1.8e-3, 1.1e-4) };
+    let (pair, product) = units(real);
     let (cells, terms) = (8f64.powi(depth as i32), ((order + 1) * (order + 1)) as f64);
     let far = if depth >= 2 { 16.0 + 189.0 * terms * terms * product } else { 0.0 };
     pairs * pair + cells * (6.0 + far)
@@ -27,6 +40,13 @@ pub fn best_leaf(n: usize, order: usize, real: Real) -> usize {
     };
     let best = (0..=DEEPEST).min_by(|a, b| of_depth(a).total_cmp(&of_depth(b))).unwrap_or(0);
     n.div_ceil(1 << (3 * best)).max(1)
+}
+
+/// Pairs of cells that M2L goes over in a tree of one depth: on each level, pairs whose parents are near, less those that are
+/// near themselves.
+pub fn m2l_pairs(depth: u32) -> u64 {
+    let near = |level: u32| (3 * (1u64 << level) - 2).pow(3);
+    (2..=depth.min(DEEPEST)).map(|level| 64 * near(level - 1) - near(level)).sum()
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! One run of all stages: box, tree, the shares of the GPUs, and the stages.
 
-use super::communicator::{Team, Transfer, numbers};
-use super::depth::cost;
+use super::communicator::{Team, Transfer, bytes_of, numbers, of};
+use super::depth::{cost, m2l_pairs};
 use super::memory::{BOUNDS_BLOCKS, Bounds, Cells, Parts, Problem, Status};
 use super::split::{LeafShare, Rows, cost_of, split};
 use super::stages::On;
-use super::{DEEPEST, GpuFmm, Loaded, Run, Units, depth_for};
+use super::{DEEPEST, GpuFmm, Loaded, Run, TreeKind, Units, depth_for};
 use crate::cuda::CudaError;
 use crate::cuda::driver::{Clock, Outcome, Times};
 use crate::cuda::gpu_device::{GpuDevice, Size};
@@ -16,18 +16,21 @@ use fmm::tree::boxmap::BoxMap;
 use pg2::backend::cuda::p2p::Real;
 use std::ops::Range;
 
-/// Pairs of P2P a particle up to which the mixed path, with its adaptive tree, is not faster.
-const MOST_PAIRS: f64 = 1e5;
+/// The cost of a tree of one depth, beside that of uniform particles in it, up to which it is not slower than an adaptive tree.
+const MOST_COST: f64 = 1.7;
 
 /// Greater powers of two than these are left to the caller.
 const MOST_SHIFT: i32 = 60;
 const MOST_EXPONENT: i32 = 500;
 
+/// Notes the time between two stages on all GPUs.
+pub type Tick<'a> = dyn FnMut() -> Result<(), CudaError> + 'a;
+
 /// Lengths and charges of a run.
-struct Scales {
-    map: BoxMap,
-    exponent: i32,
-    eps: f64,
+pub struct Scales {
+    pub map: BoxMap,
+    pub exponent: i32,
+    pub eps: f64,
 }
 
 /// A tree whose cells are counted.
@@ -61,30 +64,14 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             Err(why) => return Ok(Err(why)),
         };
         tick()?;
-        let Some(counted) = self.tree(team, &scales, leaf)? else {
-            return Ok(Err("the particles are too uneven for a tree of one depth".into()));
+        let counted = if self.tree == TreeKind::Adaptive { None } else { self.tree(team, &scales, leaf)? };
+        let found = match counted {
+            Some(counted) => self.run_at_one_depth(team, &scales, counted, &mut tick)?,
+            None => self.run_adaptive(team, &scales, leaf, &mut tick)?,
         };
-        let parts = split(&counted.rows.rows, counted.depth, self.order, T::REAL, team.all());
-        let plan = Plan { depth: counted.depth, rows: counted.rows, parts };
-        self.sort(team, &scales, &plan)?;
-        tick()?;
-        let all = self.on(team, &scales, &plan);
-        self.stages(team, &all, &plan, &mut tick)?;
-        let status = self.status(team)?;
-        if status.lost > 0 {
-            return Ok(Err("some particles are so close that a result leaves the arithmetic".into()));
-        }
-        let own = &plan.parts[team.own()];
-        let mut run = Run {
-            map: scales.map,
-            exponent: scales.exponent,
-            depth: plan.depth,
-            pairs: counted.pairs,
-            status,
-            times: Times::default(),
-            travelled: 0.0,
-            work: own.iter().map(|part| 1e-9 * cost_of(&plan.rows.rows, part, plan.depth, self.order, T::REAL)).sum(),
-            targets: own.iter().map(|part| part.targets as u64).sum(),
+        let mut run = match found {
+            Ok(run) => run,
+            Err(why) => return Ok(Err(why)),
         };
         for (k, clock) in clocks.iter().enumerate() {
             run.times = run.times.slowest(clock.read(|first, second| team.exchanging(k, first, second))?);
@@ -93,6 +80,39 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             run.travelled = run.travelled.max(team.exchanging(k, first, &team.so_far())?);
         }
         Ok(Ok(run))
+    }
+
+    /// All of a run behind the counts of cells.
+    fn run_at_one_depth(
+        &mut self,
+        team: &Team<C>,
+        scales: &Scales,
+        counted: Counted,
+        tick: &mut Tick,
+    ) -> Result<Outcome<Run>, CudaError> {
+        let parts = split(&counted.rows.rows, counted.depth, self.order, T::REAL, team.all());
+        let plan = Plan { depth: counted.depth, rows: counted.rows, parts };
+        self.sort(team, scales, &plan)?;
+        tick()?;
+        let all = self.on(team, scales, &plan);
+        self.stages(team, &all, &plan, tick)?;
+        let status = self.status(team)?;
+        if status.lost > 0 {
+            return Ok(Err("some particles are so close that a result leaves the arithmetic".into()));
+        }
+        let own = &plan.parts[team.own()];
+        Ok(Ok(Run {
+            map: scales.map,
+            exponent: scales.exponent,
+            depth: plan.depth,
+            pairs: counted.pairs,
+            far: [m2l_pairs(plan.depth), 0, 0],
+            status,
+            times: Times::default(),
+            travelled: 0.0,
+            work: own.iter().map(|part| 1e-9 * cost_of(&plan.rows.rows, part, plan.depth, self.order, T::REAL)).sum(),
+            targets: own.iter().map(|part| part.targets as u64).sum(),
+        }))
     }
 
     /// The counts that the GPUs made while they computed.
@@ -127,11 +147,18 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         Ok(all.iter().map(|numbers| Bounds::of(numbers)).reduce(Bounds::join).expect("there is a process"))
     }
 
-    /// Counts particles and pairs in trees of rising depth until one is good; none may be.
+    /// Counts particles and pairs in a tree of one depth, if it suits the particles; where it has to, in deeper ones too.
     fn tree(&mut self, team: &Team<C>, scales: &Scales, leaf: usize) -> Result<Option<Counted>, CudaError> {
+        if self.tree == TreeKind::Chosen && self.is_clearly_uneven(team, scales)? {
+            return Ok(None);
+        }
         let (n, order) = (self.n, self.order);
         let costs = |tree: &Counted| cost(tree.pairs as f64, tree.depth, order, T::REAL);
         let mut tree = self.count(team, scales, depth_for(n, leaf))?;
+        if self.tree == TreeKind::Chosen {
+            let even = 27.0 * (n as f64).powi(2) / 8f64.powi(tree.depth as i32);
+            return Ok((costs(&tree) <= MOST_COST * cost(even, tree.depth, order, T::REAL)).then_some(tree));
+        }
         // Uniform particles have no more pairs than this.
         let even = 40.0 * n as f64 * (n as f64 / 8f64.powi(tree.depth as i32) + 2.0);
         while tree.pairs as f64 > even && tree.depth < DEEPEST {
@@ -146,8 +173,52 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             }
             tree = deeper;
         }
-        let is_good = tree.pairs as f64 <= even.max(MOST_PAIRS * n as f64);
-        Ok(is_good.then_some(tree))
+        Ok(Some(tree))
+    }
+
+    /// Whether some of the particles, the same on any number of GPUs, show that a tree of one depth does not suit them, which takes less time
+    /// than to count all in its leaves.
+    fn is_clearly_uneven(&self, team: &Team<C>, scales: &Scales) -> Result<bool, CudaError> {
+        const SAMPLES: f64 = 4096.0;
+        const CELLS: usize = 4096;
+        // For fewer particles, counting takes no longer.
+        const LEAST: usize = 1 << 17;
+        if self.n < LEAST || self.loaded[0].places.is_apart == 1 {
+            return Ok(false);
+        }
+        let own: Vec<u64> = self.loaded[..team.devices.len()].iter().map(|l| l.particles.n as u64).collect();
+        let all = if team.is_alone() { own } else { team.travel(|| numbers(team.others, &own))?.concat() };
+        let first = |device: usize| all[..device].iter().sum::<u64>() as u32;
+        for ((device, loaded), number) in team.devices.iter().zip(&self.loaded).zip(team.own()) {
+            let problem = loaded.places.scaled::<T>(scales, self.units, 4);
+            let size = Size { blocks: 1, threads: 1024 };
+            loaded.kernels.launch(device, "sample", size, &problem, &[first(number), self.n as u32])?;
+        }
+        // The pairs of particles in one cell, beside those of uniform particles.
+        let pairs = match team.all() {
+            1 => self.sampled(team, 0, 2)?.iter().rfold(0, |pairs, word| pairs << 32 | *word),
+            _ => {
+                let mut counts = vec![0; CELLS];
+                for device in 0..team.devices.len() {
+                    let own = self.sampled(team, device, 2 + CELLS)?;
+                    own[2..].iter().zip(&mut counts).for_each(|(own, all)| *all += own);
+                }
+                if !team.is_alone() {
+                    let all = team.travel(|| numbers(team.others, &counts))?;
+                    counts = (0..CELLS).map(|k| all.iter().map(|one| one[k]).sum()).collect();
+                }
+                counts.iter().map(|c| c * c - c).sum()
+            }
+        };
+        let pairs = pairs as f64;
+        Ok(pairs * CELLS as f64 > 3.6 * SAMPLES * (SAMPLES - 1.0))
+    }
+
+    /// The first words of what a GPU of this process found in its sample.
+    fn sampled(&self, team: &Team<C>, device: usize, count: usize) -> Result<Vec<u64>, CudaError> {
+        let mut words = vec![T::default(); count * size_of::<u32>() / size_of::<T>()];
+        team.devices[device].read(&self.loaded[device].particles.near, 0, &mut words)?;
+        Ok(of::<u32>(bytes_of(&words)).into_iter().map(u64::from).collect())
     }
 
     /// Counts the particles of all leaves of a depth, each GPU those of its share, and the pairs of P2P on all GPUs.

@@ -2,7 +2,7 @@
 
 use super::communicator::{Team, Transfer, both};
 use super::memory::{Parts, Problem};
-use super::run::Plan;
+use super::run::{Plan, Tick};
 use super::split::{LeafShare, Span};
 use super::{GpuFmm, Loaded};
 use crate::cuda::CudaError;
@@ -89,7 +89,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         team: &Team<C>,
         all: &[On<T, C>],
         plan: &Plan,
-        tick: &mut impl FnMut() -> Result<(), CudaError>,
+        tick: &mut Tick,
     ) -> Result<(), CudaError> {
         let (shape, depth) = (&self.shape, plan.depth);
         let family = |cells: u32| Size {

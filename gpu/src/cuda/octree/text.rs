@@ -6,15 +6,31 @@ use pg2::backend::cuda::p2p::{Names, Real, TILE, Unfit, pair};
 use pg2::backend::cuda::prelude;
 use pg2::graph::Graph;
 
-const TEXTS: [&str; 8] = [
+const TEXTS: [&str; 10] = [
     TILE,
     include_str!("../../../templates/scan.cu"),
     include_str!("../../../templates/fmm/common.cu"),
     include_str!("../../../templates/fmm/tree.cu"),
+    include_str!("../../../templates/fmm/harmonics.cu"),
     include_str!("../../../templates/fmm/expansions.cu"),
+    include_str!("../../../templates/fmm/copies.cu"),
     include_str!("../../../templates/fmm/m2l.cu"),
     include_str!("../../../templates/fmm/near.cu"),
     include_str!("../../../templates/fmm/made.cu"),
+];
+
+/// The texts of the adaptive tree.
+const ADAPTIVE: [&str; 10] = [
+    TILE,
+    include_str!("../../../templates/scan.cu"),
+    include_str!("../../../templates/fmm/adaptive/common.cu"),
+    include_str!("../../../templates/fmm/adaptive/sort.cu"),
+    include_str!("../../../templates/fmm/adaptive/tree.cu"),
+    include_str!("../../../templates/fmm/adaptive/lists.cu"),
+    include_str!("../../../templates/fmm/harmonics.cu"),
+    include_str!("../../../templates/fmm/adaptive/expansions.cu"),
+    concat!(include_str!("../../../templates/fmm/copies.cu"), include_str!("../../../templates/fmm/adaptive/m2l.cu")),
+    include_str!("../../../templates/fmm/adaptive/near.cu"),
 ];
 
 /// The further text of f32.
@@ -46,13 +62,27 @@ pub struct Shape {
     blocks: usize,
 }
 
+/// Shared memory of M2L for the targets of a block, and with an adaptive tree for the colleagues of their parents too.
+const TARGETS: usize = CELLS * 16;
+const AROUND: usize = 27 * CELLS * 5 + CELLS * 4 + 27 * 4 + 256;
+
 impl Shape {
     pub fn new(order: usize, real: Real) -> Shape {
+        Shape::beside(order, real, TARGETS)
+    }
+
+    /// The division of the work in an adaptive tree.
+    pub fn adaptive(order: usize, real: Real) -> Shape {
+        Shape::beside(order, real, AROUND)
+    }
+
+    /// The same where M2L needs so many bytes of shared memory besides matrices and sources.
+    fn beside(order: usize, real: Real, rest: usize) -> Shape {
         let bytes = if real == Real::F32 { 4 } else { 8 };
         let (terms, vector) = ((order + 1) * (order + 1), 16 / bytes);
         let chunk = |chunks: usize| terms.div_ceil(chunks).next_multiple_of(vector);
         // Two buffers of the matrix and the sources, in rows of an odd number of vectors.
-        let room = |chunks: usize| 2 * bytes * (terms + CELLS) * ((chunk(chunks) / vector) | 1) * vector + CELLS * 16;
+        let room = |chunks: usize| 2 * bytes * (terms + CELLS) * ((chunk(chunks) / vector) | 1) * vector + rest;
         let chunks = (1..=terms).find(|chunks| room(*chunks) <= SHARED_MEMORY).unwrap_or(terms);
         let sums = (order + 1) * CELLS / GROUPS;
         let registers = (sums + 20) * bytes / 4 + 40;
@@ -78,6 +108,17 @@ impl Shape {
 
 /// All kernels in one text.
 pub fn text<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape) -> Result<String, Unfit> {
+    let ask = if T::REAL == Real::F32 { ASK } else { "" };
+    with_tables::<T>(graph, dense, shape, TEXTS.concat() + ask)
+}
+
+/// All kernels of the adaptive tree in one text.
+pub fn adaptive<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape) -> Result<String, Unfit> {
+    with_tables::<T>(graph, dense, shape, ADAPTIVE.concat())
+}
+
+/// Texts behind the pair functions and the tables that they need.
+fn with_tables<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape, texts: String) -> Result<String, Unfit> {
     let names = &Names::USUAL;
     let (own, wide) = (pair(graph, names, T::REAL)?, pair(graph, names, Real::F64)?);
     let numbers = |of: &[f64]| of.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", ");
@@ -106,6 +147,5 @@ pub fn text<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape) -> Result<St
         numbers(&dense.sectors),
         steps.join(", ")
     );
-    let ask = if T::REAL == Real::F32 { ASK } else { "" };
-    Ok(format!("{}\nnamespace wide {{\n{wide}}}\n{own}\n{defines}{tables}{}{ask}", prelude(), TEXTS.concat()))
+    Ok(format!("{}\nnamespace wide {{\n{wide}}}\n{own}\n{defines}{tables}{texts}", prelude()))
 }

@@ -1,7 +1,10 @@
 //! The kernels of the GPU, compiled for the host, and on a GPU where there is one.
 
+mod adaptive;
+
 use super::*;
 use crate::cuda::device::Device;
+use crate::cuda::octree::{TreeKind, m2l_pairs};
 use crate::cuda::on_host::{self, HostDevice};
 use crate::cuda::{compile, device};
 use fmm::data::particles::Particles;
@@ -11,10 +14,24 @@ use fmm::octree::Plan;
 use pipelines::octree::bind::P2p;
 
 /// The field by the kernels of the GPU on so many GPUs that the host stands for.
-fn computed<T: Number>(geometry: Geometry, sets: &[&[f64]], devices: usize, order: usize, leaf: usize) -> Solutions {
+pub fn computed<T: Number>(
+    geometry: Geometry,
+    sets: &[&[f64]],
+    devices: usize,
+    order: usize,
+    leaf: usize,
+) -> Solutions {
     // With an even number of them, none reads another one's memory.
     let device = HostDevice { is_far: devices.is_multiple_of(2), ..HostDevice::default() };
     computed_on::<T, HostDevice>(vec![device; devices], geometry, sets, order, leaf)
+}
+
+/// The kernel of 1/r, and its units.
+pub fn units() -> (Graph, Units) {
+    let text = pg2::kernels::find("p2p").expect("a shipped kernel").text;
+    let kernel = pg2::compile("p2p", text).expect("it compiles").graph;
+    let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).expect("it is 1/r");
+    (kernel, Units { potential: units.potential, gradient: units.gradient, length })
 }
 
 fn computed_on<T: Number, C: GpuDevice>(
@@ -24,11 +41,9 @@ fn computed_on<T: Number, C: GpuDevice>(
     order: usize,
     leaf: usize,
 ) -> Solutions {
-    let text = pg2::kernels::find("p2p").expect("a shipped kernel").text;
-    let kernel = pg2::compile("p2p", text).expect("it compiles").graph;
-    let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).expect("it is 1/r");
-    let units = Units { potential: units.potential, gradient: units.gradient, length };
+    let (kernel, units) = units();
     let mut whole: GpuFmm<T, C> = GpuFmm::new(&devices, &kernel, order, units).expect("it compiles");
+    whole.tree = TreeKind::OneDepth;
     let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
     let task = Task { name: "host", geometry, sets, options: &options, leaf: Some(leaf) };
     let team = Team::alone(&devices);

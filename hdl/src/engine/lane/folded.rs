@@ -7,7 +7,7 @@
 use super::enter::{self, enter};
 use super::select::selections;
 use super::sliced;
-use super::{Beside, CHAIN, GUARD, LONG, Output, beside, extreme, finish, pins, ports, sticky_flags, sum, unused};
+use super::{Beside, GUARD, LONG, Output, beside, extreme, finish, pins, ports, sticky_flags, sum, unused};
 use crate::engine::Config;
 use crate::rtl::delay;
 use crate::rtl::expr::Test;
@@ -86,11 +86,12 @@ fn module(config: &Config, pipeline: &Netlist, fold: &Fold) -> Module {
     let in_memory = !layout.bins.is_empty();
     let behind = if in_memory { super::bins::BEHIND } else { 2 };
     let Begun { mut lane, held, beside, raised } = begin(config, pipeline, fold, "accumulators", behind);
+    let chains = pipeline.module(&pipeline.top).map(|inner| inner.chains).unwrap_or_default();
     let mut kept: Vec<(String, Value)> = Vec::new();
     let mut wraps = Vec::new();
     for sum in &fold.sums {
         let format = layout.outputs.iter().find(|o| o.0 == sum.uses[0].0).expect("the layout has every output").1;
-        let shared = Shared { sum, format, ii: fold.ii };
+        let shared = Shared { sum, format, ii: fold.ii, low: chains.low(format) };
         let (values, wrap) = shared.add_up(&mut lane, &held);
         kept.extend(values);
         wraps.push(wrap);
@@ -105,7 +106,7 @@ fn module(config: &Config, pipeline: &Netlist, fold: &Fold) -> Module {
             named.push((port.clone(), value.clone(), *format, false));
             continue;
         }
-        let output = Output { port, format: *format };
+        let output = Output { port, format: *format, low: chains.low(*format) };
         let total = match reduce {
             Reduce::Ranked(_) => selected[&k].clone(),
             Reduce::Sum => sum(&mut lane, &output, &beside),
@@ -165,6 +166,8 @@ struct Shared<'a> {
     sum: &'a SharedSum,
     format: Format,
     ii: u32,
+    /// Bits of the lower part of the sum with guard bits.
+    low: u32,
 }
 
 impl Shared<'_> {
@@ -192,7 +195,7 @@ impl Shared<'_> {
         lane.comment(format!("{} sums take turns: exact, with {GUARD} guard bits.", self.sum.uses.len()));
         let slots = lane.signal("slots");
         let width = self.format.width() + GUARD;
-        let low = if width > CHAIN { width / 2 - 8 } else { width };
+        let low = self.low;
         let value = lane.signal(&format!("value_{}", self.sum.port));
         let own = held.take.mux(&value, &Value::zeros(value.width()));
         let own = lane.wire(self.name("value_now"), own);

@@ -63,6 +63,9 @@ impl Operator for Mul {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let width = inst.result.width();
+        if let Some(product) = parts::times_constant(inst, c, args, width) {
+            return (product, None);
+        }
         // Where both factors are known to be short, so is the product.
         let signed = (0..2).any(|k| inst.bounds(k).low < 0);
         let bits = [0, 1].map(|k| significant(inst.bounds(k), signed).min(width));

@@ -95,8 +95,11 @@ impl Operator for Xmul {
 
     fn circuit(&self, inst: &Inst, c: &mut Circuit, args: &[Sig]) -> (Sig, Option<Sig>) {
         let (width, frac) = (inst.result.width(), inst.result.frac().unwrap_or(0));
-        let product = c.mul("product", args[0], args[1], inst.result.is_signed());
         let signed = inst.result.is_signed();
+        let product = match parts::times_constant(inst, c, args, 2 * width) {
+            Some(product) => product,
+            None => c.mul("product", args[0], args[1], signed),
+        };
         if inst.truncates() {
             let sign = signed.then_some(2 * width - 1);
             parts::unused_bits(c, product, 2 * width as i64 - 1 - signed as i64, width + frac);

@@ -292,3 +292,10 @@ pub fn product_range(inst: &Inst) -> Option<(i128, i128)> {
     let (low, high) = (*ends.iter().min()?, *ends.iter().max()?);
     Some((if inst.same { 0 } else { low }, high))
 }
+
+/// The lowest `width` bits of a product of which one factor is known to be a constant with so few digits that it takes no multiplier.
+pub fn times_constant(inst: &Inst, c: &mut Circuit, args: &[Sig], width: u32) -> Option<Sig> {
+    let known = |k: &usize| Some(inst.bounds(*k)).filter(|b| b.low == b.high);
+    let k = (0..2).find(|k| known(k).is_some())?;
+    c.times("product", (args[1 - k], inst.result.is_signed()), known(&k)?.low, width)
+}

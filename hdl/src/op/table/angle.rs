@@ -6,8 +6,6 @@
 //! error bound has those in it.
 
 mod hardware;
-#[cfg(test)]
-mod tests;
 mod text;
 
 use crate::circuit::{Circuit, Sig};
@@ -19,6 +17,7 @@ use crate::op::pieces::float_parts::max_field;
 use crate::op::pieces::float_parts::shift::bits_of;
 use crate::op::semantics::Real;
 use crate::op::table::MAX_MANT;
+use crate::op::table::kept::kept;
 use crate::op::table::once::Once;
 use crate::op::table::poly::result::{Known, to_float};
 use crate::op::table::poly::search::Problem;
@@ -102,7 +101,8 @@ impl Prepared {
             // powers of two that their place is of; what the last octave leaves out is a sixteenth.
             argument: 2.0 * exp2(-(MORE as i32)) + 1.0 / 16.0,
         };
-        let table = search(&problem, Limits { blocks: 64, pieces: 200_000 }).expect("the functions are smooth");
+        let limits = Limits { blocks: 64, pieces: 200_000 };
+        let table = kept(&format!("atan2 in {format}"), || search(&problem, limits).expect("the functions are smooth"));
         let mut known = Known::of(&table, format);
         // The least quotient is that of the least by the greatest number.
         known.low -= (1 + max_field(format) as u32).saturating_sub(last) as i32;

@@ -5,9 +5,6 @@
 //! argument's in it.
 
 mod hardware;
-#[cfg(test)]
-pub(super) mod tests;
-
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Call, Dd, Expr, Node, exp2};
 use crate::number::rounding;
@@ -19,6 +16,7 @@ use crate::op::pieces::float_parts::unpack;
 use crate::op::pieces::parts;
 use crate::op::semantics::Real;
 use crate::op::table::func::one_argument;
+use crate::op::table::kept::kept;
 use crate::op::table::once::Once;
 use crate::op::table::poly::c_text;
 use crate::op::table::poly::coefficients::MAX_DEGREE;
@@ -75,11 +73,12 @@ impl Prepared {
             argument: 2.0 * std::f64::consts::LN_2 * 1.25 / 16.0,
         };
         let limits = Limits { blocks: 64, pieces: 100_000 };
-        let found = match precision > MAX_MANT.max(MAX_WIDTH) {
+        let search = || match precision > MAX_MANT.max(MAX_WIDTH) {
             true => search_of_degree(&problem, limits, MAX_DEGREE),
             false => search(&problem, limits),
         };
-        let table = found.expect("2^x is smooth");
+        let name = if binary { "exp2" } else { "exp" };
+        let table = kept(&format!("{name} in {format}"), || search().expect("2^x is smooth"));
         Prepared { format, binary, factor, scale, frac, table }
     }
 

@@ -4,14 +4,13 @@
 //! [`prepared`] the table; faithfulness is described in [`crate::op::table::poly`].
 
 mod domain;
+mod ends;
 mod hardware;
-mod kept;
+pub mod kept;
 mod prepared;
 mod recent;
-#[cfg(test)]
-pub(super) mod tests;
-
 pub use kept::{Store, keep_in};
+pub(super) use kept::{digest, store};
 pub use prepared::{Failure, MOST_WORK, Prepared, prepared, work};
 
 use crate::circuit::{Circuit, Sig};
@@ -36,7 +35,8 @@ pub struct Function {
     pub expr: Expr,
     pub lo: Exact,
     pub hi: Exact,
-    evaluator: Evaluator,
+    /// Evaluates the expression.
+    pub evaluator: Evaluator,
     /// The f64s nearest to the ends.
     ends: (f64, f64),
     /// The canonical text.
@@ -69,6 +69,12 @@ impl Function {
     pub fn new(expr: Expr, lo: Exact, hi: Exact) -> Arc<Function> {
         let text = format!("{expr} on {lo}..{hi}");
         recent::function(&text, || Function::made(expr, lo, hi, text.clone()))
+    }
+
+    /// A function that no others of its text share, nor what is found for it.
+    pub fn unshared(expr: Expr, lo: Exact, hi: Exact) -> Function {
+        let text = format!("{expr} on {lo}..{hi}");
+        Function::made(expr, lo, hi, text)
     }
 
     fn made(expr: Expr, lo: Exact, hi: Exact, text: String) -> Function {

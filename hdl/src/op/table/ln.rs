@@ -1,11 +1,12 @@
 //! `log` and `log2`: the natural and the binary logarithm, faithful, and exact where they are whole; of 0 and of negative numbers it is 0 with `invalid` (RULES N9).
 //!
 //! With x = 2^e (1 + t), t in [-1/4, 1/2), it is e log(2) + t g(t), where g(t) = log(1 + t) / t is smooth, comes from a table
-//! and keeps the relative error near 1, where the logarithm vanishes. The product with t is exact, or cut off far below.
+//! and keeps the relative error near 1, where the logarithm vanishes. The product with t is exact, or cut off far below. Of more than
+//! 23 fraction bits the product is always exact, g is of degree 4, and the sum has up to 122 bits; normalising t first would make it
+//! shorter, but would take two shifts by any distance instead of one. [`Multiples`] says where e log(2) comes from.
 
 mod hardware;
-#[cfg(test)]
-mod tests;
+mod multiples;
 
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Call, Dd, Interval, MAX_ORDER, Smooth, Value, elementary, exp2};
@@ -18,13 +19,17 @@ use crate::op::pieces::float_parts::{max_field, unpack};
 use crate::op::semantics::Real;
 use crate::op::table::exp::c_call;
 use crate::op::table::func::one_argument;
+use crate::op::table::kept::kept;
 use crate::op::table::once::Once;
 use crate::op::table::poly::c_text;
-use crate::op::table::poly::result::{Known, to_float};
-use crate::op::table::poly::search::Problem;
+use crate::op::table::poly::coefficients::MAX_DEGREE;
+use crate::op::table::poly::result::{Known, wide_to_float};
+use crate::op::table::poly::search::{Problem, search_of_degree};
 use crate::op::table::poly::{Goal, Limits, Line, Span, Table, search};
+use crate::op::table::{MAX_MANT, MAX_WIDE};
 use crate::op::{Attrs, Inst, Operator, TableUse};
 use crate::{Bounds, Flags, Format};
+use multiples::Multiples;
 
 pub struct Log;
 pub struct Log2;
@@ -57,7 +62,13 @@ impl Ratio {
 impl Smooth for Ratio {
     fn value(&self, x: Dd) -> Option<Value> {
         let t = if x.hi < 0.5 { x } else { (x - Dd::ONE).scale(-1) };
-        let value = if t.hi == 0.0 { self.first() } else { self.log(Dd::ONE + t) / t };
+        let value = if t.hi.abs() < exp2(-24) {
+            // 1 + t would lose places of t.
+            let series = [1.0, -0.5, 1.0 / 3.0, -0.25, 0.2].into_iter().rev();
+            series.fold(Dd::ZERO, |sum, c| sum * t + Dd::from(c)) * self.first()
+        } else {
+            self.log(Dd::ONE + t) / t
+        };
         Some(Value { value, error: exp2(-80) })
     }
 
@@ -93,10 +104,7 @@ pub struct Prepared {
     pub bits: u32,
     /// g at the fractions.
     pub table: Table,
-    /// e log(2) for e from `least_exponent` on, in units of 2^-`frac`.
-    pub multiples: Vec<i64>,
-    pub least_exponent: i32,
-    pub frac: u32,
+    multiples: Multiples,
     /// Fraction bits of the sum, and how many more the product with t has, which are cut off.
     pub sum_frac: u32,
     pub cut: u32,
@@ -121,29 +129,25 @@ impl Prepared {
             bits,
             argument: 0.0,
         };
-        let table = search(&problem, Limits { blocks: 64, pieces: 200_000 }).expect("log(1 + t) / t is smooth");
+        let is_wide = format.mant() > MAX_MANT;
+        let search = || match is_wide {
+            true => search_of_degree(&problem, Limits { blocks: 256, pieces: 200_000 }, MAX_DEGREE),
+            false => search(&problem, Limits { blocks: 64, pieces: 200_000 }),
+        };
+        let name = if binary { "log2" } else { "log" };
+        let table = kept(&format!("{name} in {format}"), || search().expect("log(1 + t) / t is smooth"));
         let exact = bits + 1 + (-table.quanta().0) as u32;
-        // Of a fixed few places are enough; of a float all are kept that 64 bits hold.
-        let sum_frac = exact.min(if format.is_float() { 62 - format.exp() } else { precision + 10 });
+        // Of a fixed few places are enough; of a float of few fraction bits all are kept that 64 bits hold.
+        let sum_frac = match format.frac() {
+            None if is_wide => exact,
+            None => exact.min(62 - format.exp()),
+            Some(_) => exact.min(precision + 10),
+        };
         // At least one place coarser than the sum, of which the shortest formats have few.
         let frac = if binary { 1 } else { (precision + 6).min(sum_frac - 1) };
-        let multiple = |e: i32| {
-            let exact = if binary { Dd::from(e as f64) } else { Dd::LN_2 * e as f64 };
-            exact.round_scaled(frac as i32).expect("a number of few bits") as i64
-        };
         // The exponent counts one more where the fraction is 1/2 or more.
-        let multiples = (exponents.0..=exponents.1 + 1).map(multiple).collect();
-        Prepared {
-            format,
-            binary,
-            bits,
-            table,
-            multiples,
-            least_exponent: exponents.0,
-            frac,
-            sum_frac,
-            cut: exact - sum_frac,
-        }
+        let multiples = Multiples::new(binary, exponents.0, exponents.1 + 1, frac, is_wide);
+        Prepared { format, binary, bits, table, multiples, sum_frac, cut: exact - sum_frac }
     }
 
     /// The fraction and the exponent of a positive number.
@@ -163,13 +167,13 @@ impl Prepared {
 
     /// The sum, in units of 2^-`sum_frac`.
     #[inline]
-    fn sum(&self, x: u64) -> i64 {
+    fn sum(&self, x: u64) -> i128 {
         let (fraction, exponent) = self.normalise(x);
         let upper = (fraction >> (self.bits - 1)) as i64;
         let t = 2 * fraction as i64 - upper * (fraction as i64 + (1i64 << self.bits));
         let (g, _) = self.table.eval(0, fraction);
-        let whole = self.multiples[(exponent - self.least_exponent) as usize + upper as usize];
-        ((t as i128 * g as i128) >> self.cut) as i64 + (whole << (self.sum_frac - self.frac))
+        let whole = self.multiples.of(exponent + upper as i32);
+        ((t as i128 * g as i128) >> self.cut) + (whole << (self.sum_frac - self.multiples.frac))
     }
 
     /// C: the sum of a positive number.
@@ -192,11 +196,12 @@ impl Prepared {
         let t = c.set(t, format!("2 * ({t}){fraction} - ({upper} != 0 ? ({t}){fraction} + {whole} : 0)"));
         let (g, _) = c_text::eval(&self.table, c, &fraction);
         let index = c.set(U32, format!("{at} + {upper}"));
-        let multiple = c.look_up(self.multiples.clone(), index);
         let wide = CType::signed(bits + 2 + self.table.span().bits() + 1);
         let product = c.set(wide, format!("(({wide}){t} * ({wide}){g}) >> {}", self.cut));
-        let places = 1u64 << (self.sum_frac - self.frac);
-        c.set(I64, format!("(int64_t){product} + (int64_t){multiple} * {places}ll"))
+        let sum = CType::signed(self.span().bits()).max(I64);
+        let multiple = self.multiples.c_text(c, sum, &index);
+        let places = sum.number(1 << (self.sum_frac - self.multiples.frac));
+        c.set(sum, format!("({sum}){product} + {multiple} * {places}"))
     }
 
     /// The result's pattern and flags: the specification.
@@ -210,7 +215,7 @@ impl Prepared {
         }
         let sum = self.sum(x);
         match format.frac() {
-            None => to_float(format, sum, -(self.sum_frac as i32)),
+            None => wide_to_float(format, sum, -(self.sum_frac as i32)),
             Some(frac) => {
                 let cut = sum >> (self.sum_frac - frac - 4);
                 let cast = self.cast();
@@ -221,9 +226,13 @@ impl Prepared {
 
     /// The span of the sum, roughly.
     pub fn span(&self) -> Span {
-        let unit = 1i64 << (self.sum_frac - self.frac);
-        let (first, last) = (self.multiples[0], self.multiples[self.multiples.len() - 1]);
-        Span { low: first.min(0) * unit - unit, high: (last.max(0) + (1 << (self.frac - !self.binary as u32))) * unit }
+        let m = &self.multiples;
+        let (unit, off) = (1i128 << (self.sum_frac - m.frac), m.off());
+        let (first, last) = (m.of(m.first), m.of(m.last));
+        Span {
+            low: (first.min(0) - off) * unit,
+            high: (last.max(0) + off - 1 + (1 << (m.frac - !self.binary as u32))) * unit,
+        }
     }
 
     /// The conversion of a fixed's sum, cut off four places below the result's last.
@@ -243,7 +252,7 @@ impl Prepared {
         // The logarithm of the number just below 1 is the least.
         let least = self.table.span().low >> self.cut;
         let most = span.high.max(-span.low);
-        let greatest = to_float(self.format, most, quantum).0;
+        let greatest = wide_to_float(self.format, most, quantum).0;
         let (low, high) = (quantum + least.ilog2() as i32, quantum + most.ilog2() as i32);
         Known { span, least, low, high, quantum, greatest }
     }
@@ -304,7 +313,10 @@ macro_rules! operator {
             }
 
             fn result(&self, args: &[Format], _: &Attrs) -> Result<Format, String> {
-                one_argument($name, args)
+                match args {
+                    [format @ Format::Float { .. }] if format.mant() <= MAX_WIDE => Ok(*format),
+                    _ => one_argument($name, args),
+                }
             }
 
             fn flags(&self, inst: &Inst) -> Flags {

@@ -8,8 +8,6 @@
 
 mod hardware;
 mod lines;
-#[cfg(test)]
-mod tests;
 mod text;
 
 use crate::circuit::{Circuit, Sig};
@@ -20,6 +18,7 @@ use crate::op::facts;
 use crate::op::semantics::Real;
 use crate::op::table::MAX_MANT;
 use crate::op::table::exp::c_call;
+use crate::op::table::kept::kept;
 use crate::op::table::once::Once;
 use crate::op::table::poly::result::{Known, to_float};
 use crate::op::table::poly::search::Problem;
@@ -30,7 +29,7 @@ use lines::{Layout, Place, functions};
 
 /// One of the functions.
 pub struct Octaves {
-    call: Call,
+    pub call: Call,
     summary: &'static str,
     real: fn(f64) -> f64,
 }
@@ -87,7 +86,9 @@ impl Prepared {
             bits: format.mant(),
             argument: lines::TAIL,
         };
-        let table = search(&problem, Limits { blocks: 64, pieces: 200_000 }).expect("the function is smooth");
+        let limits = Limits { blocks: 64, pieces: 200_000 };
+        let name = format!("{call:?} in {format}");
+        let table = kept(&name, || search(&problem, limits).expect("the function is smooth"));
         let mut known = Known::of(&table, format);
         let (least, most) = layout.shifts(format);
         known.low += least;

@@ -38,12 +38,13 @@ pub struct Cell {
 /// The least and the greatest value of something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
-    pub low: i64,
-    pub high: i64,
+    pub low: i128,
+    pub high: i128,
 }
 
 impl Span {
-    pub fn of(x: i64) -> Span {
+    pub fn of(x: impl Into<i128>) -> Span {
+        let x = x.into();
         Span { low: x, high: x }
     }
 
@@ -53,7 +54,7 @@ impl Span {
 
     /// Bits that hold it, with a sign bit where there are negative numbers; at least 1.
     pub fn bits(self) -> u32 {
-        let unsigned = |n: i64| 64 - n.leading_zeros();
+        let unsigned = |n: i128| 128 - n.leading_zeros();
         if self.low < 0 {
             // Two's complement as sign and value: at least one bit of either.
             1 + unsigned(self.high.max(0)).max(unsigned(-1 - self.low)).max(1)
@@ -77,7 +78,7 @@ pub struct RowRange {
 }
 
 /// A table and all that its evaluation needs.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Table {
     /// Bits of the fraction.
     pub bits: u32,

@@ -12,9 +12,6 @@ mod search;
 pub mod table;
 mod wide;
 
-#[cfg(test)]
-mod tests;
-
 use hardware::signs;
 pub use table::{Prepared, prepared};
 pub use wide::{Wide, wide};

@@ -9,9 +9,6 @@
 
 mod hardware;
 mod reduce;
-#[cfg(test)]
-mod tests;
-
 use crate::circuit::{Circuit, Sig};
 use crate::number::real::{Call, Dd, Expr, Node, exp2};
 use crate::op::accuracy::{Accuracy, Meaning};
@@ -23,6 +20,7 @@ use crate::op::pieces::float_parts::unpack;
 use crate::op::semantics::Real;
 use crate::op::table::exp::c_call;
 use crate::op::table::func::one_argument;
+use crate::op::table::kept::kept;
 use crate::op::table::once::Once;
 use crate::op::table::poly::c_text;
 use crate::op::table::poly::result::{Known, to_float};
@@ -75,6 +73,7 @@ impl Prepared {
         let angle = sine.push(Node::Mul(pi, x));
         sine.push(Node::Call(Call::Sin, angle));
         let limits = Limits { blocks: 64, pieces: 200_000 };
+        let name = format!("sine in {format}");
         let Some(frac) = format.frac() else {
             let floats = Floats::new(format, false);
             let (mant, bits) = (format.mant(), floats.places);
@@ -94,7 +93,7 @@ impl Prepared {
                 // of the powers of two that their place is of.
                 argument: 4.0 * 0.625 * exp2(mant as i32 - bits as i32),
             };
-            let table = search(&problem, limits).expect("the sine is smooth");
+            let table = kept(&name, || search(&problem, limits).expect("the sine is smooth"));
             let known = Some(Known::of(&table, format));
             return Prepared { format, cosine, reduction: Reduction::Floats(floats), table, known, cast: None };
         };
@@ -110,7 +109,7 @@ impl Prepared {
             // 5/8 of a last place of u, times pi.
             argument: 0.625 * 3.15 * exp2(frac as i32 - fixeds.unit as i32),
         };
-        let table = search(&problem, limits).expect("the sine is smooth");
+        let table = kept(&name, || search(&problem, limits).expect("the sine is smooth"));
         let (most, places) = (table.span().high, -table.quanta().0 as u32);
         let width = Span { low: -most, high: most }.bits().max(places);
         let from = Format::Fixed { width: width as u8, frac: places as u8, signed: true };
@@ -147,7 +146,7 @@ impl Prepared {
             Reduction::Fixeds(fixeds) => {
                 let (negative, place) = fixeds.place(format.to_int(x), self.cosine);
                 let (h, _) = self.table.eval(0, place);
-                self.cut(if negative { -h } else { h })
+                self.cut(if negative { -h } else { h }.into())
             }
         }
     }
@@ -185,7 +184,7 @@ impl Prepared {
     }
 
     /// h in a fixed's own places.
-    fn cut(&self, h: i64) -> (u64, Flags) {
+    fn cut(&self, h: i128) -> (u64, Flags) {
         let cast = self.cast.as_ref().expect("the result of a fixed");
         Xcast.bits(cast, &[h as u64 & cast.args[0].mask()])
     }

@@ -7,11 +7,14 @@ use hdl::op::{Inst, OPERATORS, Operator};
 use hdl::{Flags, Format};
 use std::path::Path;
 use testkit::Random;
-use testkit::uses::{describe, rows, shown, uses};
+use testkit::uses::{describe, rows, shown, uses, uses_on};
 
 /// Uses of one operator, and rows of each.
 const USES: usize = 30;
 const ROWS: usize = 150;
+
+/// Longer formats, on which functions by tables are tried too.
+const LONG: &str = "float28.24 fixed24.22";
 
 /// One use, its rows, and its statements.
 struct Case {
@@ -30,6 +33,7 @@ fn cases(c: &mut CText) -> Vec<Case> {
         while uses.len() > uses_each {
             uses.swap_remove(random.below(uses.len() as u64) as usize);
         }
+        uses.extend(uses_on(*op, LONG));
         for inst in uses {
             let all = rows(&inst, ROWS, &mut Random::new(9));
             let mut rows: Vec<Vec<u64>> = all.iter().step_by(all.len().div_ceil(2 * ROWS).max(1)).cloned().collect();

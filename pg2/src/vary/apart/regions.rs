@@ -29,7 +29,7 @@ pub struct Walk<'a> {
     /// The choices of names, by the format that the file gives them.
     names: HashMap<(&'a str, Format), usize>,
     /// The regions of parameters.
-    params: HashMap<&'a str, usize>,
+    pub params: HashMap<&'a str, usize>,
 }
 
 impl<'a> Walk<'a> {
@@ -59,7 +59,7 @@ impl<'a> Walk<'a> {
 
     fn knob(&mut self, name: String, at: usize, format: Format, is_input: bool) -> usize {
         let line = super::line(self.text, at);
-        self.knobs.push(Knob { name, line, format, is_input });
+        self.knobs.push(Knob { name, line, format, is_input, is_kept: false });
         self.knobs.len() - 1
     }
 

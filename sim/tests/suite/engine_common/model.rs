@@ -20,6 +20,8 @@ pub struct Model {
     config: Config,
     memory: Vec<Vec<u64>>,
     params: Vec<u64>,
+    /// Whether parameters have come, where there are any.
+    set: bool,
     run: Option<Run>,
     lanes: Vec<(Vec<Accumulator>, Flags)>,
     counters: Counters,
@@ -37,6 +39,7 @@ impl Model {
             config: config.clone(),
             memory: vec![vec![0; layout.j.len()]; config.jmem_records as usize],
             params: vec![0; layout.params.len()],
+            set: layout.param_words() == 0,
             run: None,
             lanes: vec![(fresh, Flags::NONE); config.pipelines as usize],
             counters: Counters::default(),
@@ -61,6 +64,7 @@ impl Model {
                 let packing = self.config.layout.param_packing();
                 let body = self.body(words, 1, packing.words())?;
                 self.params = patterns(&packing, body);
+                self.set = true;
                 Ok(())
             }
             protocol::RUN => self.begin(words, argument),
@@ -120,7 +124,7 @@ impl Model {
         let special = argument != 0;
         let count = group & 0xff_ffff;
         let known = group >> 24 < self.config.groups;
-        if !known || count > self.config.segments || argument > 3 || special && n_i > self.config.lanes() {
+        if !self.set || !known || count > self.config.segments || argument > 3 || special && n_i > self.config.lanes() {
             return Err(Refused);
         }
         let list = self.body(words, 4, 2 * count as usize)?;

@@ -147,7 +147,8 @@ impl<'a> Search<'a> {
 
     /// Whether a choice may be made other than the file has it. Proofs are of numbers in the formats of the pins.
     fn is_free(&self, knob: usize) -> bool {
-        !(self.proven && self.apart.knobs[knob].is_input)
+        let knob = &self.apart.knobs[knob];
+        !(knob.is_kept || self.proven && knob.is_input)
     }
 
     fn is_float(&self, knob: usize) -> bool {

@@ -1,5 +1,6 @@
 //! The arguments of a function: the ends of its interval in the format, and the lines that cover it.
 
+use super::ends::Ends;
 use crate::number::exact::{Exact, to_bits};
 use crate::number::real::{Dd, Interval, Smooth, exp2};
 use crate::op::Inst;
@@ -31,6 +32,8 @@ pub struct Lines {
     pub tiny: bool,
     /// The bit of the line's number that is the sign, where both signs occur.
     pub sign: Option<u32>,
+    /// Of a fixed whose lines are octaves of the distance from its ends.
+    pub ends: Option<Ends>,
 }
 
 /// A number that orders patterns as their values are ordered.
@@ -140,7 +143,7 @@ impl Domain {
                 lines.push(inside.then_some(Line { branch: 0, start: Dd::from(scale), scale, first, last }));
             }
         }
-        Some(Lines { lines, bits: mant, field, tiny, sign })
+        Some(Lines { lines, bits: mant, field, tiny, sign, ends: None })
     }
 
     fn fixed_line(&self) -> Lines {
@@ -149,7 +152,28 @@ impl Domain {
         let bits = 64 - last.leading_zeros();
         let scale = exp2(bits as i32 - self.format.frac().expect("a fixed") as i32);
         let line = Line { branch: 0, start: Dd::from(self.ends.0), scale, first: 0, last };
-        Lines { lines: vec![Some(line)], bits, field: 0, tiny: false, sign: None }
+        Lines { lines: vec![Some(line)], bits, field: 0, tiny: false, sign: None, ends: None }
+    }
+
+    /// Whether the shortest pieces may be short because they lie at an end.
+    pub fn is_near_end(&self, at: f64) -> bool {
+        let (lo, hi) = self.ends;
+        (at - lo).min(hi - at) <= (hi - lo) / 128.0
+    }
+
+    /// The octaves of the distance of a fixed from the nearer end. `None` of an interval of few numbers.
+    pub fn octaves_of_ends(&self) -> Option<Lines> {
+        let (lo, hi) = (key(self.format, self.lo), key(self.format, self.hi));
+        let ends = Ends::new((hi - lo) as u64)?;
+        let frac = self.format.frac().expect("a fixed");
+        Some(Lines {
+            lines: ends.lines(self.ends, frac),
+            bits: ends.bits - 1,
+            field: 0,
+            tiny: false,
+            sign: None,
+            ends: Some(ends),
+        })
     }
 
     /// The least and the greatest magnitude of the arguments of one sign, 0 among the positive ones; `None` if none is.

@@ -84,7 +84,10 @@ fn place(p: &Prepared, c: &mut Circuit, x: Sig) -> (Option<Sig>, Sig) {
     if !format.is_float() {
         let low = X::constant(w, format.to_int(p.domain.lo));
         let from = if p.domain.lo == 0 { x } else { c.logic("from", c.x(x) - low) };
-        return (None, field(c, "fraction", from, lines.bits - 1, 0));
+        return match lines.ends {
+            None => (None, field(c, "fraction", from, lines.bits - 1, 0)),
+            Some(ends) => ends.circuit(c, from),
+        };
     }
     let (e, m) = (format.exp(), format.mant());
     let fraction = field(c, "fraction", x, m - 1, 0);

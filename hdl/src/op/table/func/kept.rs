@@ -21,14 +21,14 @@ pub fn keep_in(store: Box<dyn Store>) {
     let _ = STORE.set(store);
 }
 
-pub(super) fn store() -> Option<&'static dyn Store> {
+pub fn store() -> Option<&'static dyn Store> {
     STORE.get().map(|s| s.as_ref())
 }
 
 /// The outcome of a search, and the work that it took.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// See [`super::Prepared::floor`].
+    /// See [`super::Prepared::floor`]; of a fixed whose lines are octaves of the distance from its ends [`super::prepared::ENDS`].
     pub floor: Option<i32>,
     pub degree: usize,
     pub top: u32,
@@ -36,12 +36,12 @@ pub struct Found {
 }
 
 /// Everything that the outcome depends on: the format, the function and this program's own text.
-pub(super) fn key(format: Format, function: &Function) -> String {
-    format!("table of {} in {format} by {:016x}", function.text, sources())
+pub fn key(format: Format, function: &Function) -> String {
+    format!("table of {} in {format} by {:016x}", function.text, digest())
 }
 
 /// A digest of the sources that make tables, so that no record outlives a change of them.
-fn sources() -> u64 {
+pub fn digest() -> u64 {
     static DIGEST: OnceLock<u64> = OnceLock::new();
     const TEXTS: &[&str] = &[
         include_str!("../poly.rs"),
@@ -49,6 +49,7 @@ fn sources() -> u64 {
         include_str!("../poly/fit.rs"),
         include_str!("../poly/search.rs"),
         include_str!("domain.rs"),
+        include_str!("ends.rs"),
         include_str!("prepared.rs"),
         include_str!("kept.rs"),
         include_str!("../../../number/real/dd.rs"),
@@ -66,7 +67,8 @@ fn sources() -> u64 {
 }
 
 impl Found {
-    pub(super) fn record(&self, key: &str) -> String {
+    /// The record that is kept under a key.
+    pub fn record(&self, key: &str) -> String {
         let floor = self.floor.map_or("-".to_string(), |f| f.to_string());
         let text = format!("{floor} {} {} {}", self.degree, self.top, self.work);
         format!("{text} {:016x}", fnv_after(fnv(key), &text))

@@ -18,6 +18,9 @@ use std::sync::OnceLock;
 const FULL: Limits = Limits { blocks: 16, pieces: 12_000 };
 const WIDE: Limits = Limits { blocks: 32, pieces: 24_000 };
 
+/// The mark of a record for [`Domain::octaves_of_ends`].
+pub const ENDS: i32 = 0;
+
 /// Why a function has no table.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Failure {
@@ -42,7 +45,7 @@ pub const MOST_WORK: u64 = 1_000_000_000;
 ///
 /// The evaluation: the argument is brought into the interval; a float's exponent field less `lines.field` (plus one, but
 /// at least 0, with a line for the tiny) and its sign are the line, its fraction is the fraction; a fixed less the
-/// lower end is the fraction. [`Table::eval`] gives h and its quantum, which are rounded to nearest even.
+/// lower end is the fraction, or, where a function is steep at an end, [`Lines::ends`] says what both are. [`Table::eval`] gives h and its quantum, which are rounded to nearest even.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     pub format: Format,
@@ -62,7 +65,7 @@ pub struct Prepared {
 impl Prepared {
     /// Searches the table, with at most so much work, or takes the one that was found before. Gives the work of the search,
     /// too.
-    fn new(format: Format, function: &Function, store: Option<&dyn Store>, most: u64) -> Made {
+    pub fn new(format: Format, function: &Function, store: Option<&dyn Store>, most: u64) -> Made {
         let key = kept::key(format, function);
         let before = store.and_then(|s| Found::read(&s.load(&key)?, &key));
         if let Some(found) = before
@@ -79,7 +82,8 @@ impl Prepared {
         };
         let work = meter.spent();
         if let (Ok(p), Some(store)) = (&made, store) {
-            let found = Found { floor: p.floor, degree: p.table.degree, top: p.table.top, work };
+            let floor = p.lines.ends.map_or(p.floor, |_| Some(ENDS));
+            let found = Found { floor, degree: p.table.degree, top: p.table.top, work };
             store.save(&key, &found.record(&key));
         }
         (made, work)
@@ -88,14 +92,17 @@ impl Prepared {
     /// The table that a search has found before; `None` where the record does not lead to one.
     fn again(format: Format, function: &Function, found: &Found) -> Option<Prepared> {
         let domain = Domain::new(format, &function.lo, &function.hi)?;
-        let goal = match (format.frac(), found.floor) {
-            (None, floor) => float_goal(format, floor),
-            (Some(frac), None) => fixed_goal(format, frac),
-            (Some(_), Some(_)) => return None,
+        let goal = match format.frac() {
+            None => float_goal(format, found.floor),
+            Some(frac) => fixed_goal(format, frac),
         };
         let limits = if format.is_float() && found.floor.is_none() { FULL } else { WIDE };
         let f = &function.evaluator;
-        let lines = domain.lines(f, goal)?;
+        let lines = match (format.is_float(), found.floor) {
+            (true, _) | (false, None) => domain.lines(f, goal)?,
+            (false, Some(ENDS)) => domain.octaves_of_ends()?,
+            (false, Some(_)) => return None,
+        };
         let problem = Problem { f, goal, lines: &lines.lines, bits: lines.bits, argument: 0.0 };
         let table = found_before(&problem, limits, found.degree, found.top)?;
         Some(match format.is_float() {
@@ -119,7 +126,11 @@ impl Prepared {
                 // What one attempt cannot find in a part of the work another one may.
                 let limits = if floor.is_none() { FULL } else { WIDE };
                 let is_last = k + 1 == floors.len();
-                let found = meter.part(is_last, || attempt(f, &domain, float_goal(format, *floor), limits, meter));
+                let found = meter.part(is_last, || {
+                    let goal = float_goal(format, *floor);
+                    let lines = domain.lines(f, goal).ok_or(Failure::Undefined(0.0))?;
+                    attempt(f, &domain, lines, goal, limits, meter)
+                });
                 match found.unwrap_or(Err(Failure::Costly)) {
                     Ok((lines, table)) => {
                         return Ok(Prepared::floats(format, domain, lines, table, *floor));
@@ -131,7 +142,16 @@ impl Prepared {
             let is_costly = failures.contains(&Failure::Costly);
             return Err(if is_costly { Failure::Costly } else { failures.pop().expect("there is an attempt") });
         };
-        let (lines, table) = attempt(f, &domain, fixed_goal(format, frac), WIDE, meter)?;
+        let goal = fixed_goal(format, frac);
+        let line = domain.lines(f, goal).expect("a fixed has a line");
+        let (lines, table) = match attempt(f, &domain, line, goal, WIDE, meter) {
+            Err(failure @ Failure::Large { at, .. }) if domain.is_near_end(at) => {
+                let octaves = domain.octaves_of_ends().ok_or(failure.clone())?;
+                let found = meter.part(false, || attempt(f, &domain, octaves, goal, WIDE, meter));
+                found.and_then(Result::ok).ok_or(failure)?
+            }
+            found => found?,
+        };
         Ok(Prepared::fixeds(format, domain, lines, table))
     }
 
@@ -160,7 +180,8 @@ impl Prepared {
     pub fn place(&self, x: u64) -> (usize, u64) {
         let (format, lines) = (self.format, &self.lines);
         if !format.is_float() {
-            return (0, (format.to_int(x) - format.to_int(self.domain.lo)) as u64);
+            let from = (format.to_int(x) - format.to_int(self.domain.lo)) as u64;
+            return lines.ends.map_or((0, from), |ends| ends.place(from));
         }
         let field = (x >> format.mant()) as u32 & ((1 << format.exp()) - 1);
         let line = (field + lines.tiny as u32).saturating_sub(lines.field);
@@ -173,7 +194,8 @@ impl Prepared {
         let (format, lines) = (self.format, &self.lines);
         if !format.is_float() {
             let kind = CType::of(format);
-            return c.wrap(format, format!("{x} - {}", kind.number(self.domain.lo as i128)));
+            let from = c.wrap(format, format!("{x} - {}", kind.number(self.domain.lo as i128)));
+            return lines.ends.map_or(from.clone(), |ends| ends.c_place(c, &from));
         }
         let field = floats::field(c, format, false, x);
         let line = c.set(I32, format!("{field} + {} - {}", lines.tiny as u32, lines.field));
@@ -211,15 +233,15 @@ fn fixed_goal(format: Format, frac: u32) -> Goal {
     Goal::Fixed { unit: -(frac as i32), reach: Interval::new(low, high) }
 }
 
-/// The lines and the table of a goal.
+/// The table of a goal, with its lines.
 fn attempt(
     f: &dyn Smooth,
     domain: &Domain,
+    lines: Lines,
     goal: Goal,
     limits: Limits,
     meter: &Meter,
 ) -> Result<(Lines, Table), Failure> {
-    let lines = domain.lines(f, goal).ok_or(Failure::Undefined(0.0))?;
     let problem = Problem { f, goal, lines: &lines.lines, bits: lines.bits, argument: 0.0 };
     match search_metered(&problem, limits, meter) {
         Ok(table) => Ok((lines, table)),
@@ -288,131 +310,6 @@ impl Tables {
                 return &entry.made;
             }
             slot = &entry.next.0;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::number::real::work::patiently;
-    use crate::op::table::func::tests::{function, new_function};
-    use std::collections::BTreeMap;
-    use std::sync::Mutex;
-
-    #[derive(Default)]
-    struct Memory(Mutex<BTreeMap<String, String>>);
-
-    impl Store for Memory {
-        fn load(&self, key: &str) -> Option<String> {
-            self.0.lock().unwrap().get(key).cloned()
-        }
-
-        fn save(&self, key: &str, record: &str) {
-            self.0.lock().unwrap().insert(key.into(), record.into());
-        }
-    }
-
-    /// All numbers of a table.
-    fn numbers(p: &Prepared) -> String {
-        format!("{:?} {:?} {:?} {:?}", p.table, p.floor, p.flags, p.bounds)
-    }
-
-    #[test]
-    fn a_table_found_before_is_the_one_that_a_search_finds() {
-        for (format, text, lo, hi, is_fast) in [
-            ("float25.16", "x erfc x /", "0.0625", "4", true),
-            ("float32.23", "1 x 2 / - 4 pow", "0", "2", false),
-            ("fixed32.24", "x x * -1 * exp", "-2", "2", false),
-        ] {
-            let (format, f) = (format.parse().unwrap(), function(text, lo, hi));
-            let store = Memory::default();
-            let (first, work) = Prepared::new(format, &f, Some(&store), MOST_WORK);
-            let first = numbers(&first.unwrap());
-            let key = kept::key(format, &f);
-            let record = store.load(&key).expect("it was kept");
-            let again = |record: &str| {
-                store.save(&key, record);
-                let (made, work) = Prepared::new(format, &f, Some(&store), MOST_WORK);
-                (numbers(&made.unwrap()), work)
-            };
-            assert_eq!(again(&record), (first.clone(), work), "{text}");
-            if !is_fast {
-                continue;
-            }
-            // Each of these leads to another search.
-            for bad in ["", "- 9 1 5", "\0\u{1}", &record[1..], &record.replace(' ', "  ")] {
-                assert_eq!(again(bad), (first.clone(), work), "{text}: {bad:?}");
-            }
-            // A record that is whole and leads nowhere.
-            for (degree, top) in [(99, 0), (2, 99), (0, 0)] {
-                let found = Found { floor: None, degree, top, work };
-                assert_eq!(again(&found.record(&key)), (first.clone(), work), "{text}: {found:?}");
-            }
-        }
-    }
-
-    /// The findings of one search of a function are there for the next one, and the work is the same for both.
-    #[test]
-    fn the_work_of_a_search_does_not_depend_on_those_before() {
-        let formats: [Format; 2] = ["float18.9", "float25.16"].map(|format| format.parse().unwrap());
-        let work = |f: &Function, format: Format| Prepared::new(format, f, None, MOST_WORK).1;
-        for text in ["x exp 1 -", "x erf 2 pow"] {
-            let [one, other] = [(); 2].map(|()| new_function(text, "0", "3"));
-            let forwards = formats.map(|format| work(&one, format));
-            let backwards = [formats[1], formats[0]].map(|format| work(&other, format));
-            assert_eq!(forwards, [backwards[1], backwards[0]], "{text}");
-        }
-    }
-
-    #[test]
-    fn a_function_with_far_too_many_waves_is_refused_soon() {
-        for (format, text, lo, hi) in [
-            ("float25.16", "1000 x * sin", "0.001", "1000"),
-            ("float32.23", "1000 x / sin", "0.01", "1"),
-            ("fixed32.16", "10 x * sin", "0", "30000"),
-        ] {
-            let (made, work) = Prepared::new(format.parse().unwrap(), &function(text, lo, hi), None, MOST_WORK);
-            assert!(matches!(made.err(), Some(Failure::Large { depth: 9.., .. })), "{text}");
-            assert!(work < MOST_WORK, "{text}: {work}");
-        }
-    }
-
-    /// A search that nobody waits for leaves nothing, and is made anew where there was too little time for it.
-    #[test]
-    fn a_search_ends_with_somebodys_patience() {
-        thread_local!(static NOW: std::cell::Cell<f64> = const { std::cell::Cell::new(0.0) });
-        // A second for each look.
-        fn clock() -> f64 {
-            NOW.replace(NOW.get() + 1.0)
-        }
-        let format: Format = "float25.16".parse().unwrap();
-        let hard = || new_function("x sin x cos * x exp erfc *", "0.01", "3");
-        let at_once = hard();
-        let found = |f: &Function| prepared(format, f).map(numbers).map_err(Clone::clone);
-        assert_eq!(patiently(clock, 15.0, || found(&at_once)), Err(Failure::Slow));
-        assert_eq!(patiently(clock, 1e9, || found(&at_once)), Err(Failure::Slow), "it had all the time that there was");
-        let second = hard();
-        let made = patiently(clock, 12.0, || {
-            let _late: f64 = (0..10).map(|_| clock()).sum();
-            found(&second)
-        });
-        assert_eq!(made, Err(Failure::Slow));
-        assert_eq!(found(&second), found(&hard()), "the next search finds what any search finds");
-        assert!(Patience::given().is_none());
-    }
-
-    #[test]
-    fn the_work_of_a_search_is_bounded() {
-        // Many waves on a long interval need more pieces than are looked at.
-        let waves: String = (1..=76).map(|k| format!(" x {k} * sin +")).collect();
-        let text = format!("x{waves}");
-        let f = function(&text, "0.001", "1000");
-        for most in [10_000_000, 40_000_000] {
-            let (made, work) = Prepared::new("float32.23".parse().unwrap(), &f, None, most);
-            assert_eq!(made.err(), Some(Failure::Costly));
-            // Beyond it there is the evaluation that was under way.
-            assert!((most..most + 10_000_000).contains(&work), "{work}");
         }
     }
 }

@@ -52,12 +52,19 @@ pub(super) fn function(text: &str, make: impl FnOnce() -> Function) -> Arc<Funct
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::table::func::tests::new_function;
+    use crate::number::exact::Exact;
+    use crate::number::real::{Expr, Node};
+
+    fn new_function() -> Function {
+        let mut expr = Expr::default();
+        expr.push(Node::X);
+        Function::made(expr, Exact::default(), Exact::from_float(1.0).unwrap(), "x on 0..1".into())
+    }
 
     #[test]
     fn functions_that_nothing_uses_are_dropped_in_time() {
         let mut recent = Recent::default();
-        let of = |recent: &mut Recent, k: usize| recent.get(&k.to_string(), || new_function("x", "0", "1")).0;
+        let of = |recent: &mut Recent, k: usize| recent.get(&k.to_string(), new_function).0;
         let used = of(&mut recent, 0);
         let first = Arc::downgrade(&of(&mut recent, 1));
         (2..1000).for_each(|k| drop(of(&mut recent, k)));

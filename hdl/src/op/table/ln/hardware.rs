@@ -7,6 +7,7 @@ use crate::op::int::xcast::Xcast;
 use crate::op::pieces::float_parts;
 use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::pack::flag_port;
+use crate::op::pieces::normal::normalised;
 use crate::op::pieces::parts;
 use crate::op::table::poly::hardware as poly;
 use crate::op::table::poly::result::float_circuit;
@@ -31,14 +32,9 @@ pub fn circuit(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig)
     let product = poly::product(c, t, true, looked.h);
     let top = c.width(product) - 1;
     let product = field(c, "product", product, top, p.cut);
-    // With a sign, even where no multiple is negative.
-    let whole_width = p.multiples.iter().fold(super::Span::of(-1), |s, m| s.or(super::Span::of(*m))).bits().max(2);
-    let mask = u64::MAX >> (64 - whole_width);
-    let count = 1usize << c.width(n.index);
-    let data = (0..count).map(|k| p.multiples.get(k).map_or(0, |m| *m as u64 & mask)).collect();
-    let whole = if p.binary { doubled(p, c, n.index, whole_width) } else { c.rom("whole", whole_width, n.index, data) };
+    let whole = p.multiples.circuit(c, n.index);
     // The sum is as wide as its span; the multiple's low bits are zeros.
-    let right = p.sum_frac - p.frac;
+    let right = p.sum_frac - p.multiples.frac;
     let width = p.span().bits();
     let high = width - right;
     let product = resize(c, product, width);
@@ -72,17 +68,6 @@ pub fn circuit(p: &Prepared, inst: &Inst, flags: Flags, c: &mut Circuit, x: Sig)
     (q, flag_port(c, flags, &[(Flags::SATURATION, saturation), (Flags::INVALID, invalid)]))
 }
 
-/// Twice the exponent of an index.
-fn doubled(p: &Prepared, c: &mut Circuit, index: Sig, width: u32) -> Sig {
-    let wide = resize_unsigned(c, index, width - 1);
-    let exponent = c.logic("exponent", c.x(wide) + X::constant(width - 1, p.least_exponent as i128));
-    c.logic("whole", c.x(exponent).shl(1))
-}
-
-fn resize_unsigned(c: &mut Circuit, s: Sig, width: u32) -> Sig {
-    if c.width(s) > width { field(c, "low", s, width - 1, 0) } else { parts::extend(c, "wide", s, width, false) }
-}
-
 fn resize(c: &mut Circuit, s: Sig, width: u32) -> Sig {
     if c.width(s) > width { field(c, "low", s, width - 1, 0) } else { parts::extend(c, "wide", s, width, true) }
 }
@@ -113,25 +98,13 @@ fn float_parts_of(p: &Prepared, inst: &Inst, c: &mut Circuit, x: Sig) -> Normal 
     Normal { fraction, index, dead }
 }
 
-/// A fixed moved up to its leading one, by halves of the remaining places.
+/// A fixed moved up to its leading one.
 fn fixed_parts_of(p: &Prepared, c: &mut Circuit, x: Sig) -> Normal {
     let w = p.format.width();
     let none = c.x(x).none();
     let dead = if p.format.is_signed() { c.x(x).msb() | none } else { none };
     let dead = parts::counted(c, "dead", dead, w);
-    let mut value = x;
-    let mut digits: Vec<Sig> = Vec::new();
-    let mut places = (w - 1).next_power_of_two().max(1);
-    if places >= w {
-        places /= 2;
-    }
-    while places > 0 {
-        let bits = c.x(value);
-        let clear = parts::counted(c, "clear", bits.top(places).none(), places);
-        value = c.logic("moved", c.x(clear).mux(&bits.low(w - places).shl(places), &bits));
-        digits.push(clear);
-        places /= 2;
-    }
+    let (value, digits) = normalised(c, x);
     let fraction = if w == 1 { c.logic("fraction", X::flag(false)) } else { field(c, "fraction", value, w - 2, 0) };
     // The leading one's place: w - 1 less the places moved, and the carry of the upper half.
     let bits = float_parts::shift::bits_of(w);

@@ -82,7 +82,7 @@ pub struct Result<'a> {
 /// h * 2^quantum as a float; see [`super::result::to_float`].
 pub fn to_float(c: &mut CText, h: &CVar, r: Result) -> CVar {
     let Span { low, high } = r.span;
-    let (bits, least) = floats::bits_of(Bounds::ints(low as i128, high as i128));
+    let (bits, least) = floats::bits_of(Bounds::ints(low, high));
     let kind = CType { signed: false, ..h.kind };
     let negative = (low < 0).then(|| c.test(format!("{h} < 0")));
     let magnitude = match &negative {

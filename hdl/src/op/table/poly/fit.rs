@@ -306,19 +306,19 @@ impl Fit<'_> {
             let most = products.iter().copied().fold(f64::NEG_INFINITY, f64::max).floor() as i64;
             // f64 holds fewer bits than h has at most: one unit in its last place of margin.
             let room = (least.unsigned_abs().max(most.unsigned_abs()) >> 50) as i64;
-            steps[k] = Span { low: coef[k] + least - room, high: coef[k] + most + room };
+            steps[k] = Span { low: (coef[k] + least - room).into(), high: (coef[k] + most + room).into() };
         }
         // What is known of the function beside what is known of the integers.
-        let half = 1i64 << guard(self.degree);
+        let half = 1i128 << guard(self.degree);
         let (below, above) = (scaled(sketch.range.lo, -quantum).floor(), scaled(sketch.range.hi, -quantum).ceil());
-        let real = Span { low: (below as i64).saturating_sub(half), high: (above as i64).saturating_add(half) };
+        let real = Span { low: below as i64 as i128 - half, high: above as i64 as i128 + half };
         let h = Span { low: steps[0].low.max(real.low), high: steps[0].high.min(real.high) };
         let h = if h.low <= h.high { h } else { steps[0] };
         steps[0] = h;
         let least = match (h.low, h.high) {
             (0, 0) => i64::MAX,
-            (1.., _) => h.low,
-            _ => (-h.high).max(1),
+            (1.., _) => h.low as i64,
+            _ => (-h.high).max(1) as i64,
         };
         Ok(Row { coef, quantum, range: RowRange { h: Some(h), least }, steps, error })
     }

@@ -19,12 +19,18 @@ pub fn to_float(format: Format, h: i64, quantum: i32) -> (u64, Flags) {
     round(format, Rounding::Nearest, value, Flags::OVERFLOW)
 }
 
+/// The same of a number of more bits.
+pub fn wide_to_float(format: Format, h: i128, quantum: i32) -> (u64, Flags) {
+    let value = Value { negative: h < 0, mag: h.unsigned_abs(), exp: quantum as i64, sticky: false };
+    round(format, Rounding::Nearest, value, Flags::OVERFLOW)
+}
+
 /// The properties of h * 2^quantum.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Known {
     pub span: Span,
     /// The least magnitude of h other than 0.
-    pub least: i64,
+    pub least: i128,
     /// Exponents of the least and the greatest magnitude: floor(log2).
     pub low: i32,
     pub high: i32,
@@ -38,7 +44,7 @@ impl Known {
     pub fn of(t: &Table, format: Format) -> Known {
         let mut known = Known {
             span: t.span(),
-            least: i64::MAX,
+            least: i64::MAX.into(),
             low: i32::MAX,
             high: i32::MIN,
             quantum: t.quanta().0,
@@ -47,11 +53,11 @@ impl Known {
         for (row, q) in t.rows.iter().zip(&t.quantum) {
             let Some(h) = row.h else { continue };
             let most = h.low.abs().max(h.high.abs());
-            known.least = known.least.min(row.least);
+            known.least = known.least.min(row.least.into());
             if most > 0 {
-                known.low = known.low.min(q + row.least.min(most).ilog2() as i32);
+                known.low = known.low.min(q + most.min(row.least.into()).ilog2() as i32);
                 known.high = known.high.max(q + most.ilog2() as i32);
-                known.greatest = known.greatest.max(to_float(format, most, *q).0);
+                known.greatest = known.greatest.max(wide_to_float(format, most, *q).0);
             }
         }
         if known.high == i32::MIN {
@@ -97,9 +103,9 @@ pub fn float_circuit(
     let sign = signed.then(|| field(c, "sign", h, width - 1, width - 1));
     let value = if signed { field(c, "value", h, width - 2, 0) } else { h };
     let width = c.width(value);
-    let size = |n: i64| 64 - n.leading_zeros();
+    let size = |n: i128| 128 - n.leading_zeros();
     // The ones' complement of a negative number is its magnitude less 1.
-    let most = width - size((known.least - signed as i64).max(0)).min(width);
+    let most = width - size((known.least - signed as i128).max(0)).min(width);
     let most = if signed { most } else { most.min(width - 1) };
     let (value, most) = trimmed(c, value, most, m);
     let n = leading(c, value, sign, most, m, Rounding::Nearest);

@@ -101,16 +101,16 @@ fn table(problem: Problem, degree: usize, grid: &Grid, columns: Vec<Vec<i64>>, o
     let rows: Vec<Vec<Span>> = (0..octaves.len()).map(|row| steps(&table, row)).collect();
     let all = |k: usize| rows.iter().map(|row| row[k]).reduce(Span::or).unwrap_or(Span::of(0));
     table.steps = (0..=degree).map(all).collect();
-    table.rows = rows.iter().map(|row| RowRange { h: Some(row[0]), least: row[0].low }).collect();
+    table.rows = rows.iter().map(|row| RowRange { h: Some(row[0]), least: row[0].low as i64 }).collect();
     table
 }
 
 /// The spans of the sums of Horner's rule in a row, all of whose numbers and sums are positive.
 fn steps(t: &Table, row: usize) -> Vec<Span> {
-    let most = (1i64 << t.place_bits()) - 1;
+    let most = (1i128 << t.place_bits()) - 1;
     let mut steps = vec![Span::of(t.columns[t.degree][row]); t.degree + 1];
     for k in (0..t.degree).rev() {
-        let (own, product) = (t.columns[k][row], (steps[k + 1].high * most) >> t.shift[k]);
+        let (own, product) = (t.columns[k][row] as i128, (steps[k + 1].high * most) >> t.shift[k]);
         steps[k] = match t.subtract[k] {
             true => Span { low: own - product, high: own },
             false => Span { low: own, high: own + product },

@@ -14,6 +14,7 @@ use crate::op::pieces::float_parts::logic::field;
 use crate::op::pieces::float_parts::max_field;
 use crate::op::pieces::float_parts::pack::flag_port;
 use crate::op::pieces::parts;
+use crate::op::table::kept::kept;
 use crate::op::table::once::Once;
 use crate::op::table::poly::coefficients::MAX_DEGREE;
 use crate::op::table::poly::hardware as poly;
@@ -56,7 +57,8 @@ impl Wide {
             argument: 0.0,
         };
         let limits = Limits { blocks: 256, pieces: 200_000 };
-        let table = search_of_degree(&problem, limits, MAX_DEGREE).expect("powers are smooth");
+        let search = || search_of_degree(&problem, limits, MAX_DEGREE).expect("powers are smooth");
+        let table = kept(&format!("power {n}/{d} in {format}"), search);
         let mut known = Known::of(&table, format);
         let ends = [1, max_field(format) as i32].map(|field| n * (field - format.bias()).div_euclid(d));
         known.low += ends[0].min(ends[1]);
@@ -175,52 +177,4 @@ impl Wide {
 pub fn wide(format: Format, n: i32, d: i32) -> &'static Wide {
     static ALL: Once<(Format, i32, i32), Wide> = Once::new();
     ALL.get((format, n, d), || Wide::new(format, n, d))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::op::table::exp::tests::spread;
-    use crate::op::table::func::tests::is_faithful;
-    use crate::op::table::pow::Pow;
-    use crate::op::{Attrs, Operator};
-    use testkit::Random;
-
-    #[test]
-    fn powers_of_long_significands_are_faithful() {
-        let mut random = Random::new(4);
-        for name in ["float34.24", "float40.30", "float48.36", "float64.52"] {
-            let format: Format = name.parse().unwrap();
-            for (n, d) in [(1, 2), (-1, 2), (-1, 1), (3, 2), (-3, 2), (3, 1), (16, 1), (-16, 1)] {
-                let p = wide(format, n, d);
-                let inst = Inst::new(&Pow, &[format], Attrs { n, d, ..Attrs::default() }).unwrap();
-                let mut worst = 0.0f64;
-                for _ in 0..4_000 {
-                    let x = spread(format, &mut random);
-                    let number = Dd::from(format.to_f64(x));
-                    let (y, flags) = p.eval(x);
-                    if d == 2 && number.hi < 0.0 {
-                        assert_eq!((y, flags), (0, Flags::INVALID));
-                        continue;
-                    }
-                    let base = if d == 2 { number.sqrt() } else { number };
-                    let product = (0..n.unsigned_abs()).fold(Dd::ONE, |p, _| p * base);
-                    let value = if n < 0 { Dd::ONE / product } else { product };
-                    assert!(is_faithful(format, y, flags, value, None), "{name} {n}/{d}: {number:?}: {value:?}");
-                    if flags.is_empty() {
-                        let place = exp2(crate::number::real::log2(value.hi.abs()) - format.mant() as i32);
-                        worst = worst.max(((value - Dd::from(format.to_f64(y))).hi / place).abs());
-                    }
-                }
-                println!("{name} {n}/{d}: {worst:.3} ulp, {} bits", p.table.total_bits());
-                assert!(worst < Pow.accuracy(&inst).ulps, "{name} {n}/{d}: {worst}");
-            }
-            // The root of a square is exact.
-            for k in (1..1u64 << (format.mant() / 2)).step_by(997) {
-                let x = crate::number::exact::parse(format, &(k * k).to_string()).unwrap();
-                let root = crate::number::exact::parse(format, &k.to_string()).unwrap();
-                assert_eq!(wide(format, 1, 2).eval(x), (root, Flags::NONE), "{name}: {k}");
-            }
-        }
-    }
 }

@@ -1,0 +1,115 @@
+//! The kernels of a run in an adaptive tree, in their order.
+
+use super::memory::{CELL_TILE, COUNTS, Counted, DIGITS, Levels, Memory, PASSES, Problem, SORT_TILE};
+use crate::cuda::CudaError;
+use crate::cuda::driver::Kernels;
+use crate::cuda::gpu_device::{GpuDevice, Size, Stream};
+use crate::cuda::octree::run::Tick;
+use crate::cuda::octree::stages::AGAIN_BLOCKS;
+use crate::cuda::octree::text::Shape;
+use crate::cuda::p2p::Number;
+
+/// A GPU in one run.
+pub struct On<'a, T: Number, C: GpuDevice> {
+    pub device: &'a C,
+    pub kernels: &'a Kernels<C>,
+    pub shape: &'a Shape,
+    pub memory: &'a Memory<T, C>,
+    pub problem: Problem,
+}
+
+impl<T: Number, C: GpuDevice> On<'_, T, C> {
+    pub fn launch(&self, name: &str, size: Size, numbers: &[u32]) -> Result<(), CudaError> {
+        self.kernels.launch(self.device, name, size, &self.problem, numbers)
+    }
+
+    /// Starts a kernel beside those of the main stream.
+    fn launch_beside(&self, name: &str, size: Size) -> Result<(), CudaError> {
+        self.kernels.launch_in(Stream::Beside, self.device, name, size, &self.problem, &[])
+    }
+
+    /// Sorts the particles from a pass on, and counts the cells of each level.
+    pub fn sort(&self, first: u32) -> Result<(), CudaError> {
+        let n = self.problem.n as usize;
+        self.launch("keys", Size::of_threads(n), &[first])?;
+        let tiles = n.div_ceil(SORT_TILE);
+        for pass in first..PASSES {
+            self.launch("count_digits", Size::new(tiles, 256), &[pass])?;
+            self.scan_rows(DIGITS, tiles)?;
+            self.launch("place_digits", Size::new(tiles, 256), &[pass])?;
+        }
+        let blocks = n.div_ceil(CELL_TILE);
+        self.launch("mark_cells", Size::new(blocks, 1024), &[])?;
+        self.scan_rows(COUNTS, blocks)
+    }
+
+    fn scan_rows(&self, rows: usize, length: usize) -> Result<(), CudaError> {
+        let threads = length.next_multiple_of(32).min(1024);
+        self.launch("scan_rows", Size::new(rows, threads), &[length as u32])
+    }
+
+    pub fn make_cells(&self, levels: &Levels) -> Result<(), CudaError> {
+        self.launch("place_records", Size::of_threads(self.problem.n as usize), &[])?;
+        self.launch("make_cells", Size::new((self.problem.n as usize).div_ceil(CELL_TILE), 1024), &[])?;
+        (0..=levels.deepest).try_for_each(|level| {
+            self.launch("find_colleagues", Size::new(levels.of(level).div_ceil(8), 256), &[level as u32])
+        })
+    }
+
+    /// Counts up to now.
+    pub fn counted(&self) -> Result<Counted, CudaError> {
+        let mut words = [0; Counted::WORDS];
+        self.device.read(self.memory.status.get(), 0, &mut words)?;
+        Ok(Counted::new(&words))
+    }
+
+    /// A kernel with a block for each cell of a level.
+    fn of_level(&self, name: &str, levels: &Levels, level: usize) -> Result<(), CudaError> {
+        self.launch(name, Size::new(levels.of(level), 8 * self.shape.terms), &[level as u32])
+    }
+}
+
+/// Cells from the second level on, which have local expansions.
+fn below_the_first(levels: &Levels) -> usize {
+    levels.cells() - levels.starts[2] as usize
+}
+
+/// All stages from P2M on, and the lists. Those of P2P are made beside P2M and M2M, and P2P begins beside M2L, whose last blocks leave most
+/// of the GPU idle; it has the seconds from the end of L2L on.
+pub fn stages<T: Number, C: GpuDevice>(all: &[On<T, C>], levels: &Levels, tick: &mut Tick) -> Result<(), CudaError> {
+    let leaves = levels.leaves();
+    all.iter().try_for_each(|on| on.device.fork())?;
+    for on in all {
+        on.launch_beside("list_leaves", Size::new(leaves.div_ceil(8), 256))?;
+        on.launch("p2m", Size::of_warps(leaves), &[])?;
+    }
+    tick()?;
+    for level in (2..levels.deepest).rev() {
+        all.iter().try_for_each(|on| on.of_level("m2m", levels, level))?;
+    }
+    tick()?;
+    all.iter().try_for_each(|on| on.device.fork())?;
+    let tiles = levels.tiles();
+    let (tiles, order) = (tiles[tiles.len() - 1] as usize, all[0].shape.terms.isqrt());
+    for on in all {
+        on.launch("m2l", Size::new(tiles, 16 * order), &[])?;
+        // Blocks beyond those that the lists ask for do nothing.
+        let blocks = leaves + on.problem.n as usize / on.shape.targets();
+        on.launch_beside("p2p", Size::new(blocks, on.shape.threads))?;
+        on.launch_beside("again", Size::new(AGAIN_BLOCKS as usize, 256))?;
+        on.launch("list_cells", Size::new(below_the_first(levels).div_ceil(8), 256), &[])?;
+        on.launch("p2l", Size::of_warps(below_the_first(levels)), &[])?;
+    }
+    tick()?;
+    for level in 2..levels.deepest {
+        all.iter().try_for_each(|on| on.of_level("l2l", levels, level))?;
+    }
+    tick()?;
+    all.iter().try_for_each(|on| on.device.join())?;
+    tick()?;
+    for on in all {
+        on.launch("m2p", Size::new(leaves, 256), &[])?;
+        on.launch("l2p", Size::of_warps(leaves), &[])?;
+    }
+    Ok(())
+}

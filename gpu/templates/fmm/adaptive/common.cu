@@ -1,0 +1,135 @@
+// The FMM of 1/r on one GPU for particles of any distribution: what the kernels of the adaptive tree share.
+//
+// Particles are sorted by Morton key, x the most significant bit of an octant, and by their place in the input where keys are the same.
+// A cell has particles; it is split while it has more than `leaf`, down to level DEEPEST. Cells stand level by level, in Morton order
+// within a level, so that the children of a cell follow each other. Two cells of one level are near if they touch, and a leaf and a
+// smaller cell likewise. All sums of floats have one order.
+
+#define DEEPEST 21
+#define LEVELS (DEEPEST + 1)
+#define LEAVES (8 * LEVELS)     // the row of counts that has the leaves, behind those by level and octant
+#define FULL (LEAVES + 1)       // that of particles in leaves of the last level which hold more than a leaf should
+#define COUNTS (FULL + 1)
+#define NONE 0xffffffffu
+#define IS_LEAF 0x80000000u     // of an entry of the table of colleagues
+#define ROWS (ORDER + 1)        // degrees of an expansion
+#define TERMS (ROWS * ROWS)     // its terms, by degree
+#define VECTOR (16 / (int)sizeof(Real))
+
+typedef unsigned char Byte;
+
+struct __align__(16) Vector { Real v[VECTOR]; };
+
+#if SINGLE
+#define CLOSE (1.0f / 65536)    // squares of distances too close, in cells
+#else
+#define CLOSE 1e-120
+#endif
+
+// A sorted particle: in f32 its place in the box, from -1/2 to 1/2, in f64 scaled coordinates; and the charge.
+struct __align__(16) Record { double x, y, z, q; };
+
+// Integer coordinates on the cell's level, its particles, its parent, its first child, and its leaf's number if it is one.
+struct Cell { uint32_t x, y, z, level, first, end, parent, child, leaf, unused[3]; };
+
+// A part of a list.
+struct Part { uint32_t first, count; };
+
+// Counts that the host reads.
+struct Status {
+    uint64_t again;             // targets that are computed again in f64
+    uint64_t close;             // their pairs at different places that were too close
+    uint64_t lost;              // pairs and results that no arithmetic here holds
+    uint64_t p2p, m2l, m2p, p2l;    // pairs: of particles, of cells, of targets and cells, of sources and cells
+    uint64_t u, w, x, blocks;   // entries that the lists have, or would have with enough memory
+};
+
+// Everything on the GPU. A place in the box is ((x * shift - centre) - rest) / size.
+struct Problem {
+    const double *x, *y, *z, *q;
+    uint64_t *keys[2];          // sorted by turns from one to the other
+    uint32_t *order[2];
+    uint32_t *counts;           // by rows: of digits or of cells, in each block of the sort or of particles
+    uint32_t *totals;           // of each row
+    Byte *from, *leaf;       // the first level on which a particle is the first of its cell, and the level of its leaf
+    Record *records;
+    Cell *cells;
+    uint32_t *masks;            // octants of children
+    uint32_t *listed;           // the cells of each level by octant
+    uint32_t *leaves;
+    uint32_t *colleagues;       // of each cell 27, x fastest: the cells of its level that touch it
+    uint32_t *nearest;          // the cell itself or the nearest one above it with a leaf among its colleagues
+    Part *u_at, *w_at, *x_at;   // of each leaf its lists for P2P and M2P, of each cell its list for P2L
+    Part *u;                    // sorted particles
+    uint32_t *w, *x_list;       // cells
+    uint64_t *work;             // for each block of P2P its leaf, and its part above
+    uint32_t *again;
+    const uint32_t *tiles;      // where the tiles of M2L of each level and octant begin, the deepest level first
+    Status *status;
+    Real *m, *l;
+    Real4 *near, *out;
+    const Real *up, *down, *matrices, *slopes;
+    const int32_t *steps, *slope_terms;
+    double shift, centre[3], rest[3], size, charge;
+    double eps2;                // of P2P, in boxes in f32, and in scaled coordinates in f64
+    double wide_eps2;           // in scaled coordinates
+    double potential, gradient; // of P2P, from units of its frame to boxes; in f32 a cell's edge is left out
+    uint64_t n, targets;        // particles, and the first of them that is no source; n if there is none
+    uint64_t is_apart;          // whether targets are no sources
+    uint64_t is_shared;         // whether other GPUs have results of other leaves
+    uint64_t last_level;        // cells there are not split
+    uint64_t most_leaf, worth;  // particles of a leaf at most; particles of a cell up to which P2P takes less time than M2P or P2L
+    uint64_t cell_count, leaf_count, deepest;
+    uint64_t u_room, w_room, x_room, most_pairs;
+    uint32_t level_start[LEVELS + 1];
+    uint32_t first_target, end_target;  // sorted particles whose results this GPU has
+};
+
+PF double scaled(const double x, const Problem &p) { return __dmul_rn(x, p.shift); }
+
+PF double in_box(const double scaled, const int axis, const Problem &p)
+{
+    const double u = ((scaled - p.centre[axis]) - p.rest[axis]) / p.size;
+    return fmin(fmax(u, -0.5), 0.5 - 2.220446049250313e-16);
+}
+
+// The charge of a particle. That of a target which is no source is -0, that of a source is not: sums of floats, which begin at 0, are
+// the same with both.
+PF double charge(const uint32_t i, const Problem &p)
+{
+    const double q = p.q[i] * p.charge;
+    return i >= p.targets ? -0.0 : q == 0 ? 0.0 : q;
+}
+
+PF bool is_source(const Record &r) { return !(r.q == 0 && signbit(r.q)); }
+
+PF double side(const uint32_t level) { return (double)(1u << level); }
+
+// The places of a cell's particles are taken to its centre, in units of its edge.
+struct Middle { double x, y, z, side; };
+
+PF Middle middle_of(const Cell &c)
+{
+    const double s = side(c.level), half = 0.5 - 0.5 * s;
+#if SINGLE
+    return {(c.x + half) / s, (c.y + half) / s, (c.z + half) / s, s};
+#else
+    return {c.x + half, c.y + half, c.z + half, s};
+#endif
+}
+
+PF void relative(const Record &r, const Middle &c, const Problem &p, Real *at)
+{
+#if SINGLE
+    at[0] = (Real)((r.x - c.x) * c.side);
+    at[1] = (Real)((r.y - c.y) * c.side);
+    at[2] = (Real)((r.z - c.z) * c.side);
+#else
+    at[0] = ((r.x - p.centre[0]) - p.rest[0]) / p.size * c.side - c.x;
+    at[1] = ((r.y - p.centre[1]) - p.rest[1]) / p.size * c.side - c.y;
+    at[2] = ((r.z - p.centre[2]) - p.rest[2]) / p.size * c.side - c.z;
+#endif
+}
+
+// Whether this GPU has results of a cell's particles.
+PF bool is_own(const Problem &p, const Cell &c) { return c.first < p.end_target && c.end > p.first_target; }

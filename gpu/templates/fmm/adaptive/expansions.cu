@@ -1,0 +1,268 @@
+// P2M, M2M, P2L, L2L, M2P and L2P in real solid harmonics, lengths in units of a cell.
+
+// The place to whose regular harmonics, over the distance, the irregular ones at a place are equal; and one over the distance.
+PF Real inverted(Real *at)
+{
+    const Real inverse = rsqrt(at[0] * at[0] + at[1] * at[1] + at[2] * at[2]), inverse2 = inverse * inverse;
+    for (int a = 0; a < 3; a++)
+        at[a] *= inverse2;
+    return inverse;
+}
+
+// A warp's sums of harmonics of particles around a cell's centre, to a place each; lanes are particles.
+#define LANE_TERMS ((TERMS + 31) / 32)
+
+template <class Start>
+PF void add_moments(const Problem &p, const uint32_t first, const uint32_t end, const Middle &middle, Real (&sums)[LANE_TERMS],
+                    const Start start)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    for (uint32_t k = first; k < end; k += 32) {
+        Real at[3] = {0, 0, 0}, q = 0;
+        if (k + lane < end) {
+            const Record r = p.records[k + lane];
+            relative(r, middle, p, at);
+            q = start(at, (Real)r.q);
+        }
+        harmonics(at[0], at[1], at[2], q, [&](const int place, Real value) {
+#pragma unroll
+            for (int step = 16; step > 0; step /= 2)
+                value += __shfl_xor_sync(~0u, value, step);
+            if (lane == place % 32)
+                sums[place / 32] += value;
+        });
+    }
+}
+
+// A warp a leaf.
+extern "C" __global__ void __launch_bounds__(128) p2m(const Problem p)
+{
+    const uint32_t leaf = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (leaf >= p.leaf_count)
+        return;
+    const uint32_t cell = p.leaves[leaf];
+    const Cell own = p.cells[cell];
+    Real sums[LANE_TERMS] = {};
+    add_moments(p, own.first, own.end, middle_of(own), sums, [](const Real *, const Real q) { return q; });
+    Real *const m = p.m + (uint64_t)cell * PITCH;
+#pragma unroll
+    for (int k = 0; k < LANE_TERMS; k++)
+        if (k * 32 + lane < TERMS)
+            m[k * 32 + lane] = sums[k];
+}
+
+// A warp a cell: adds what the particles of leaves in its list X give to its local expansion.
+extern "C" __global__ void __launch_bounds__(128) p2l(const Problem p)
+{
+    const uint32_t cell = p.level_start[2] + blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (cell >= p.cell_count)
+        return;
+    const Part list = p.x_at[cell];
+    if (list.count == 0)
+        return;
+    const Middle middle = middle_of(p.cells[cell]);
+    Real sums[LANE_TERMS] = {};
+    for (uint32_t k = 0; k < list.count; k++) {
+        const Cell source = p.cells[p.x_list[list.first + k]];
+        add_moments(p, source.first, source.end, middle, sums, [](Real *const at, const Real q) { return q * inverted(at); });
+    }
+    Real *const l = p.l + (uint64_t)cell * PITCH;
+#pragma unroll
+    for (int k = 0; k < LANE_TERMS; k++)
+        if (k * 32 + lane < TERMS)
+            l[k * 32 + lane] += sums[k];
+}
+
+// A block a cell of a level, if it is split: what its children give. A thread has a term of what one child gives.
+extern "C" __global__ void __launch_bounds__(8 * TERMS) m2m(const Problem p, const uint32_t level)
+{
+    __shared__ Real children[8][TERMS], parts[8][TERMS];
+    const uint32_t octant = threadIdx.x / TERMS, row = threadIdx.x % TERMS, cell = p.level_start[level] + blockIdx.x;
+    const uint32_t mask = p.masks[cell];
+    if (mask == 0)
+        return;
+    const bool is_there = mask >> octant & 1;
+    if (is_there)
+        children[octant][row] = p.m[(uint64_t)child_of(p, cell, mask, octant) * PITCH + row];
+    __syncthreads();
+    Real part = 0;
+    if (is_there)
+#pragma unroll 12
+        for (int c = 0; c < TERMS; c++)
+            part += p.up[(octant * TERMS + c) * TERMS + row] * children[octant][c];
+    parts[octant][row] = part;
+    __syncthreads();
+    if (octant != 0)
+        return;
+    for (uint32_t o = 1; o < 8; o++)
+        part += parts[o][row];
+    p.m[(uint64_t)cell * PITCH + row] = part;
+}
+
+// The same for the local expansions of children.
+extern "C" __global__ void __launch_bounds__(8 * TERMS) l2l(const Problem p, const uint32_t level)
+{
+    __shared__ Real parent[TERMS];
+    const uint32_t octant = threadIdx.x / TERMS, row = threadIdx.x % TERMS, cell = p.level_start[level] + blockIdx.x;
+    const uint32_t mask = p.masks[cell];
+    if (mask == 0 || !is_own(p, p.cells[cell]))
+        return;
+    if (octant == 0)
+        parent[row] = p.l[(uint64_t)cell * PITCH + row];
+    __syncthreads();
+    if ((mask >> octant & 1) == 0)
+        return;
+    Real sum = 0;
+#pragma unroll 12
+    for (int c = 0; c < TERMS; c++)
+        sum += p.down[(octant * TERMS + c) * TERMS + row] * parent[c];
+    p.l[(uint64_t)child_of(p, cell, mask, octant) * PITCH + row] += sum;
+}
+
+// The factors of regular harmonics in a potential and its gradient, by a warp.
+PF void make_factors(const Problem &p, const Real *const terms, Real4 *const factors)
+{
+    for (uint32_t k = threadIdx.x % 32; k < TERMS; k += 32) {
+        Real slopes[3] = {0, 0, 0};
+        for (int axis = 0; axis < 3; axis++)
+            for (int s = 0; s < SLOPES; s++) {
+                const uint32_t entry = (axis * TERMS + k) * SLOPES + s;
+                slopes[axis] += p.slopes[entry] * terms[p.slope_terms[entry]];
+            }
+        factors[k] = {terms[k], slopes[0], slopes[1], slopes[2]};
+    }
+}
+
+PF void add_regular(const Real4 *const factors, const Real *const at, Real (&sum)[4])
+{
+    harmonics(at[0], at[1], at[2], (Real)1, [&](const int place, const Real value) {
+        const Real4 f = factors[place];
+        sum[0] += f.x * value;
+        if (place < ORDER * ORDER) {
+            sum[1] += f.y * value;
+            sum[2] += f.z * value;
+            sum[3] += f.w * value;
+        }
+    });
+}
+
+// The factors from what P2P gives for a leaf to boxes.
+PF void units_of(const Problem &p, const Cell &leaf, Real &potential, Real &gradient)
+{
+    const Real edge = SINGLE ? (Real)side(leaf.level) : (Real)1;
+    potential = edge * (Real)p.potential;
+    gradient = edge * edge * (Real)p.gradient;
+}
+
+#define M2P_WARPS 8
+
+// A block a leaf with a list W, of which a warp takes every eighth cell: adds to what P2P gave, in its units.
+extern "C" __global__ void __launch_bounds__(32 * M2P_WARPS) m2p(const Problem p)
+{
+    __shared__ Real4 all[M2P_WARPS][TERMS], sums[M2P_WARPS][32];
+    const uint32_t leaf = blockIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const Part list = p.w_at[leaf];
+    if (list.count == 0)
+        return;
+    const Cell own = p.cells[p.leaves[leaf]];
+    Real4 *const factors = all[warp];
+    Real potential, gradient;
+    units_of(p, own, potential, gradient);
+    // 32 particles at a time, since every expansion serves all of them.
+    for (uint32_t first = own.first; first < own.end; first += 32) {
+        const uint32_t i = first + lane;
+        const Record r = p.records[i < own.end ? i : own.first];
+        Real4 total = {0, 0, 0, 0};
+        for (uint32_t k = warp; k < list.count; k += M2P_WARPS) {
+            const uint32_t source = p.w[list.first + k];
+            __syncwarp();
+            make_factors(p, p.m + (uint64_t)source * PITCH, factors);
+            __syncwarp();
+            const Middle middle = middle_of(p.cells[source]);
+            // With y = x / x^2 the potential is F(y) / |x|, of which F is a sum of regular harmonics.
+            Real x[3], y[3], sum[4] = {0, 0, 0, 0};
+            relative(r, middle, p, x);
+            for (int a = 0; a < 3; a++)
+                y[a] = x[a];
+            const Real inverse = inverted(y), inverse2 = inverse * inverse, edge = (Real)middle.side;
+            add_regular(factors, y, sum);
+            const Real along = 2 * (y[0] * sum[1] + y[1] * sum[2] + y[2] * sum[3]) + sum[0];
+            const Real scale = inverse * inverse2 * (edge * edge);
+            total.x += sum[0] * inverse * edge;
+            total.y += (sum[1] - along * x[0]) * scale;
+            total.z += (sum[2] - along * x[1]) * scale;
+            total.w += (sum[3] - along * x[2]) * scale;
+        }
+        sums[warp][lane] = total;
+        __syncthreads();
+        if (warp == 0 && i < own.end) {
+            for (uint32_t w = 1; w < M2P_WARPS; w++) {
+                const Real4 other = sums[w][lane];
+                (total.x += other.x, total.y += other.y, total.z += other.z, total.w += other.w);
+            }
+            Real4 near = p.near[i];
+            near.x += total.x / potential;
+            near.y += total.y / gradient;
+            near.z += total.z / gradient;
+            near.w += total.w / gradient;
+            p.near[i] = near;
+        }
+        __syncthreads();
+    }
+}
+
+// A warp a leaf: adds its local expansion to what P2P and M2P gave, and writes all in boxes, in the order of the input, or, with several
+// GPUs, in that of sorted particles.
+extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
+{
+    __shared__ Real4 all[4][TERMS];
+    const uint32_t leaf = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (leaf >= p.leaf_count)
+        return;
+    const uint32_t cell = p.leaves[leaf];
+    const Cell own = p.cells[cell];
+    if (!is_own(p, own))
+        return;
+    Real4 *const factors = all[threadIdx.x / 32];
+    const Middle middle = middle_of(own);
+    const Real potential = (Real)middle.side, gradient = potential * potential;
+    Real of_near, of_slope;
+    units_of(p, own, of_near, of_slope);
+    if (own.level >= 2) {
+        make_factors(p, p.l + (uint64_t)cell * PITCH, factors);
+        __syncwarp();
+    }
+    for (uint32_t i = own.first + lane; i < own.end; i += 32) {
+        Real sum[4] = {0, 0, 0, 0};
+        if (own.level >= 2) {
+            Real at[3];
+            relative(p.records[i], middle, p, at);
+            add_regular(factors, at, sum);
+        }
+        const Real4 near = p.near[i];
+        const Real4 out = {sum[0] * potential + near.x * of_near, sum[1] * gradient + near.y * of_slope,
+                           sum[2] * gradient + near.z * of_slope, sum[3] * gradient + near.w * of_slope};
+        const Real zero = 0 * (out.x + out.y + out.z + out.w);
+        if (!(zero == 0))
+            atomicAdd((unsigned long long *)&p.status->lost, 1ull);
+        if (p.is_shared)
+            p.near[i] = out;
+        else
+            p.out[p.order[0][i]] = out;
+    }
+}
+
+// With several GPUs: brings the results of all from the order of sorted particles to that of the sources and targets in the GPU's share
+// of the input, which have numbers that follow each other.
+extern "C" __global__ void __launch_bounds__(256) spread(const Problem p, const uint32_t sources, const uint32_t source_count,
+                                                               const uint32_t targets, const uint32_t target_count)
+{
+    const uint32_t k = blockIdx.x * 256u + threadIdx.x;
+    if (k >= p.n)
+        return;
+    const uint32_t i = p.order[0][k];
+    if (i - sources < source_count)
+        p.out[i - sources] = p.near[k];
+    else if (i - targets < target_count)
+        p.out[source_count + i - targets] = p.near[k];
+}
