@@ -74,7 +74,7 @@ static PAGES: &[Page] = &[
     Page {
         command: "explore",
         headings: &[
-            (PROBLEM, &["i", "j", "vary", "tol", "proven", "params"]),
+            (PROBLEM, &["i", "j", "vary", "tol", "proven", "keep", "params"]),
             (PLACE, &["backend"]),
             (ENGINE, &["target", "freq", "dsp"]),
             (OUTPUT, &["output", "json"]),

@@ -8,7 +8,6 @@ use hdl::rtl::netlist::Netlist;
 use pg2::backend::build::build_folded;
 use pg2::backend::lower::lower;
 use pg2::graph::{Graph, PinClass};
-use pg2::middle::bins::gathered;
 use pg2::middle::schedule::schedule;
 use pg2::middle::simplify::simplify;
 use rayon::prelude::*;
@@ -40,7 +39,7 @@ pub struct Kernel {
 impl Kernel {
     pub fn new(name: &str, text: &str) -> Kernel {
         let compiled = pg2::compile(name, text).unwrap_or_else(|e| panic!("{name}: {e:?}"));
-        let simple = simplify(&gathered(&compiled.graph));
+        let simple = simplify(&compiled.graph);
         let schedule = schedule(&simple, Clock::default_clock());
         let pipeline = lower(&simple, &schedule, Clock::default_clock(), text);
         Kernel { graph: compiled.graph, pipeline, latency: schedule.depth, ii: 1 }
