@@ -17,8 +17,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use testkit::Random;
 use testkit::uses::{describe, exhaustive, rows, shown, uses, uses_on};
 
-/// Rows of each use that is not tried exhaustively.
+/// Rows of each use that is not tried exhaustively, in a proof in depth and in a usual run.
 const ROWS: usize = 400;
+const FEW_ROWS: usize = 150;
 
 /// The findings that are shown of one operator.
 const SHOWN: usize = 3;
@@ -94,7 +95,7 @@ fn every_operator_has_a_name_of_its_own() {
 /// The first error of a use, or `None`.
 fn check(op: &dyn Operator, inst: &Inst, k: usize) -> Option<String> {
     let whole = || {
-        let rows = rows(inst, ROWS, &mut Random::new(k as u64));
+        let rows = rows(inst, if testkit::in_depth() { ROWS } else { FEW_ROWS }, &mut Random::new(k as u64));
         let results: Vec<(u64, Flags)> = rows.iter().map(|row| op.bits(inst, row)).collect();
         statements(op, inst, &rows, &results)
             .or_else(|| facts::wrong(op, inst, &rows, &results))

@@ -224,8 +224,9 @@ fn ethernet(stream_bits: u32, ring_bits: u8) -> Identity {
 
 #[test]
 fn work_is_delivered_once_and_in_order_over_any_network() {
-    let mut faulty = 0;
-    for seed in 0..600 {
+    let (mut faulty, mut tried) = (0, 0);
+    for seed in testkit::some(0..600, 200) {
+        tried += 1;
         let mut random = Random::new(seed);
         let stream_bits = [32, 64, 128][random.below(3)];
         let mut rate = |most: f64| if random.below(2) == 0 { 0.0 } else { most * random.below(1000) as f64 / 1000.0 };
@@ -241,8 +242,8 @@ fn work_is_delivered_once_and_in_order_over_any_network() {
         bench.check(&stream, stream_bits / 32);
         faulty += (bench.host.traffic().again > 0) as u32;
     }
-    println!("{faulty} of 600 networks lost something");
-    assert!(faulty > 300);
+    println!("{faulty} of {tried} networks lost something");
+    assert!(2 * faulty > tried);
 }
 
 #[test]

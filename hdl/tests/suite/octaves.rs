@@ -34,7 +34,7 @@ fn every_result_of_narrow_formats_is_faithful() {
 
 #[test]
 fn results_of_wide_formats_are_faithful_where_they_are_sampled() {
-    for op in ALL {
+    for op in testkit::some(ALL, 3) {
         for format in ["float25.16", "float32.23"] {
             let width = format.parse::<Format>().unwrap().width();
             faithful(op, format, (1 << (width - 17)) - 1);

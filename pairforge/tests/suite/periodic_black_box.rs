@@ -120,7 +120,7 @@ const SOME_AXES: [[bool; 3]; 3] = [[true; 3], [true, false, true], [false, true,
 #[test]
 fn lattice_sums_are_plain_sums() {
     let p = generate(60, Distribution::Uniform, Charge::Random, 3);
-    for (k, kernel) in testkit::some(kernels().iter().enumerate(), 2) {
+    for (k, kernel) in testkit::some(kernels().iter().enumerate(), 1) {
         for axes in SOME_AXES {
             let found = of_orders(axes, kernel, &p, &[2, 5]);
             // What coordinates on the grid leave of the steepest one is 3e-6.

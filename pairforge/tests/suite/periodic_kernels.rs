@@ -78,7 +78,7 @@ fn check_errors(p: &Particles, options: &FmmOptions, kernels: (&Graph, Option<&G
 #[test]
 fn errors_are_those_of_native_code_along_all_axes() {
     let (p2p, m2l) = (shipped("p2p"), m2l(4));
-    for axes in ALL_AXES {
+    for axes in testkit::some(ALL_AXES, 3) {
         let p = generate(500, Distribution::Uniform, Charge::Random, 3);
         let options =
             FmmOptions { order: 8, basis: Basis::Solid, leaf: 12, periodic: unit(axes), ..FmmOptions::default() };

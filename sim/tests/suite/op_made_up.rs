@@ -8,7 +8,7 @@ use testkit::Random;
 use testkit::uses::{rows, uses};
 
 /// Uses of one operator, about, in a usual run and in a proof in depth; and rows of each.
-const USES: usize = 2;
+const USES: usize = 1;
 const MANY_USES: usize = 12;
 const ROWS: usize = 400;
 
