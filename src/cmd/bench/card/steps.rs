@@ -58,6 +58,7 @@ pub fn run(kernel: &Graph, repeat: u32) -> Result<(), Failure> {
     }
     // The first run allocates memory.
     seconds.remove(0);
+    seconds.sort_by(f64::total_cmp);
     let all = spread(&seconds, |x| format!("{x:.3}"));
     say!(
         "  {STEPS} steps of leapfrog of {N} particles, order 5, f32, all on the GPU: {all} s; energy within {drift:.1e}"
