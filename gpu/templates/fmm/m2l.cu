@@ -3,15 +3,6 @@
 //
 // Matrices and sources of an offset come into shared memory while the offset before is computed.
 
-#define CELLS 64
-#define GROUPS 16               // threads along cells; each has CELLS / GROUPS of them
-#define SHARE (CELLS / GROUPS)
-#define M2L_THREADS (GROUPS * ROWS)
-#define CHUNK (PITCH / CHUNKS)  // columns that are in shared memory at a time
-#define ROW (((CHUNK / VECTOR) | 1) * VECTOR)   // an odd number of vectors: neighbours are in other banks
-
-struct Buffer { Real matrix[TERMS * ROW], sources[CELLS * ROW]; };
-
 // The target cells of a block: coordinates, and the place on its level.
 struct Target { int x, y, z, cell; };
 
@@ -103,23 +94,7 @@ extern "C" __global__ void __launch_bounds__(M2L_THREADS, M2L_BLOCKS) m2l(const 
         wait_but_one();
         __syncthreads();
         const int rest = step.columns - (int)(chunk * CHUNK), columns = rest < CHUNK ? rest : CHUNK;
-        const Real *const sources = buffers[now].sources + place * ROW, *const matrix = buffers[now].matrix + group * ROW;
-#pragma unroll 1
-        for (int c = 0; c < columns; c += VECTOR) {
-            Vector b[SHARE];
-#pragma unroll
-            for (int j = 0; j < SHARE; j++)
-                b[j] = *(const Vector *)(sources + j * GROUPS * ROW + c);
-#pragma unroll
-            for (int i = 0; i < ROWS; i++) {
-                const Vector a = *(const Vector *)(matrix + i * ROWS * ROW + c);
-#pragma unroll
-                for (int v = 0; v < VECTOR; v++)
-#pragma unroll
-                    for (int j = 0; j < SHARE; j++)
-                        sums[i][j] += a.v[v] * b[j].v[v];
-            }
-        }
+        add_products(sums, buffers[now], group, place, columns);
         __syncthreads();
         (k = next_k, chunk = next_chunk, step = next, now ^= 1);
     }
