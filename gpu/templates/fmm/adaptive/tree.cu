@@ -8,6 +8,17 @@ PF int common(const uint64_t a, const uint64_t b, const Problem &p)
 
 #define MOST_LEAF 1024
 
+// Those of some lanes of a warp that are in an octant, of which each lane has another one in mind: the lowest bits of its number.
+PF uint32_t in_octant(const uint32_t lanes, const uint32_t octant, const uint32_t lane)
+{
+    uint32_t found = lanes;
+    for (uint32_t bit = 0; bit < 3; bit++) {
+        const uint32_t set = __ballot_sync(~0u, octant >> bit & 1);
+        found &= lane >> bit & 1 ? set : ~set;
+    }
+    return found;
+}
+
 // A thread a particle. Its cell of a level has more than `most_leaf` particles if so many more than one that stand one behind the other,
 // it among them, have the level in common; so its leaf is one level below the deepest of these. Counts the cells that begin in a block.
 extern "C" __global__ void __launch_bounds__(1024) mark_cells(const Problem p)
@@ -43,11 +54,7 @@ extern "C" __global__ void __launch_bounds__(1024) mark_cells(const Problem p)
         if (starts == 0)
             continue;
         const uint32_t octant = level == 0 ? 0 : key >> 3 * (DEEPEST - level) & 7;
-        uint32_t of_lane = starts;
-        for (uint32_t bit = 0; bit < 3; bit++) {
-            const uint32_t set = __ballot_sync(~0u, octant >> bit & 1);
-            of_lane &= lane >> bit & 1 ? set : ~set;
-        }
+        const uint32_t of_lane = in_octant(starts, octant, lane);
         if (lane < 8 && of_lane != 0)
             atomicAdd(&counts[8 * level + lane], (uint32_t)__popc(of_lane));
     }
@@ -88,11 +95,7 @@ extern "C" __global__ void __launch_bounds__(1024) make_cells(const Problem p)
         if (starts == 0)
             continue;
         const uint32_t octant = level == 0 ? 0 : key >> 3 * (DEEPEST - level) & 7;
-        uint32_t of_lane = starts;
-        for (uint32_t bit = 0; bit < 3; bit++) {
-            const uint32_t set = __ballot_sync(~0u, octant >> bit & 1);
-            of_lane &= lane >> bit & 1 ? set : ~set;
-        }
+        const uint32_t of_lane = in_octant(starts, octant, lane);
         if (lane < 8)
             before[warp][8 * level + lane] = __popc(of_lane);
     }
