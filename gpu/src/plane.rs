@@ -300,16 +300,16 @@ mod tests {
             return;
         }
         let options = Options { order: 17, leaf: 10, ..Options::default() };
-        check(&points(700, Distribution::Uniform), &options, 1e-6);
+        check(&points(350, Distribution::Uniform), &options, 1e-6);
         let log = Options { kernel: Kernel::Log, order: 9, leaf: 5, ..options.clone() };
-        check(&points(400, Distribution::Normal), &log, 1e-3);
+        check(&points(200, Distribution::Normal), &log, 1e-3);
         // Few places with many points each, which no split tells apart; and a line.
         let [mut x, mut y, re, im] = points(500, Distribution::Uniform);
         x.iter_mut().for_each(|x| *x = (*x * 3.0).floor());
         y.iter_mut().for_each(|y| *y = (*y * 2.0).floor());
         check(&[x.clone(), y, re.clone(), im.clone()], &Options { leaf: 4, ..options.clone() }, 1e-6);
         check(&[points(500, Distribution::Uniform)[0].clone(), vec![0.25; 500], re, im], &log, 1e-3);
-        for n in 1..=5 {
+        for n in [1, 2, 5] {
             check(&points(n, Distribution::Uniform), &Options { leaf: 1, ..options.clone() }, 1e-5);
         }
     }

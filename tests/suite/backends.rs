@@ -222,7 +222,7 @@ fn reference(graph: &Graph, work: &Work) -> (Vec<u64>, Vec<Flags>) {
 
 #[test]
 fn every_backend_gives_the_bits_and_flags_of_the_reference() {
-    for case in testkit::some(cases(), 3) {
+    for case in testkit::some(cases(), 2) {
         let graph = compile(&case);
         let work = work(&graph, 0x5eed);
         let (bits, flags) = reference(&graph, &work);

@@ -130,7 +130,8 @@ fn errors_are_those_that_are_expected() {
             let cpu = error("cpu");
             println!("{charge} {order}: {cpu:.2?}");
             assert!(cpu.1 > low / 1.5 && cpu.1 < high * 1.5, "{charge} {order}: {cpu:?}");
-            if *order > 4 {
+            // The kernels on the emulator, of the middle order alone but in depth.
+            if *order > 4 || *order < 4 && !testkit::in_depth() {
                 continue;
             }
             // Rounding of P2P alone is 1.4e-5 at M = 16; M2L rounds a small part of the field about as much again.
@@ -244,7 +245,8 @@ fn results_do_not_depend(cycles: [usize; 4]) {
             ];
             options.extend(simulated.iter().take(cycles).map(|s| s.to_string()));
         }
-        for o in options {
+        let count = if cycles > 1 { options.len() } else { 4 };
+        for o in testkit::some(options, count) {
             let on = if o.contains("--backend") { "" } else { "--backend emulator" };
             run(&p, &format!("{words} {o} {on} -o other.csv"));
             assert!(first == p.bytes("other.csv"), "{words} with {o} gives other results");

@@ -42,8 +42,8 @@ fn check(designs: &[&[&str]]) {
 fn designs_lint_without_a_word() {
     let alone: [&[&[&str]]; 3] = [
         &[&["p2p", "--stream", "64", "--jmem", "4096", "--groups", "2"]],
-        &[&["m2l_paper", "--stream", "128", "--pipelines", "3", "--freq", "100", "--target", "ecp5"]],
         &[&["p2p_paper", "--ii", "3", "--pipelines", "2"], &["nearest", "--ii", "5", "--pipelines", "1"]],
+        &[&["m2l_paper", "--stream", "128", "--pipelines", "3", "--freq", "100", "--target", "ecp5"]],
     ];
     testkit::some(alone, 2).for_each(check);
 }

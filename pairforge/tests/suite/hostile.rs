@@ -189,7 +189,7 @@ fn hostile_particles_are_right_everywhere() {
     for precision in [Precision::F32, Precision::F64] {
         hows.extend([Basis::Cartesian, Basis::Solid].map(|basis| How::Native(precision, basis)));
     }
-    for case in testkit::some(cases(), 12) {
+    for case in testkit::some(cases(), 8) {
         let truth = sums(&case.particles, case.eps);
         for how in &hows {
             let found = solve(&case, *how).unwrap_or_else(|e| panic!("{} by {how:?}: {e}", case.name));

@@ -78,7 +78,7 @@ fn check_errors(p: &Particles, options: &FmmOptions, kernels: (&Graph, Option<&G
 #[test]
 fn errors_are_those_of_native_code_along_all_axes() {
     let (p2p, m2l) = (shipped("p2p"), m2l(4));
-    for axes in testkit::some(ALL_AXES, 3) {
+    for axes in testkit::some(ALL_AXES, 2) {
         let p = generate(500, Distribution::Uniform, Charge::Random, 3);
         let options =
             FmmOptions { order: 8, basis: Basis::Solid, leaf: 12, periodic: unit(axes), ..FmmOptions::default() };
@@ -116,7 +116,7 @@ fn clusters_units_softening_and_smaller_angles_keep_their_accuracy() {
 #[test]
 fn few_particles_in_one_cell_feel_all_near_images() {
     let p2p = shipped("p2p");
-    for axes in testkit::some(ALL_AXES, 3) {
+    for axes in testkit::some(ALL_AXES, 2) {
         for (n, leaf, theta) in [(1, 64, 0.5), (1, 1, 0.5), (2, 64, 0.5), (2, 1, 0.5), (9, 64, 0.25)] {
             let mut p = generate(n, Distribution::Uniform, Charge::Positive, 11);
             // On a face and, along periodic axes, on a corner.

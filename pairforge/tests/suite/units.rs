@@ -125,13 +125,13 @@ const PLAIN: Distribution = Distribution::Uniform;
 
 #[test]
 fn results_of_kernels_are_equal_up_to_the_unit_of_length() {
-    results(&["periodic"]);
+    results(&["screened"]);
 }
 
 #[test]
 #[ignore = "a proof in depth"]
 fn results_of_more_kernels_are_equal_up_to_the_unit_of_length() {
-    let near = ["short", "screened", "hardly screened", "near field", "periodic near field"];
+    let near = ["short", "periodic", "hardly screened", "near field", "periodic near field"];
     results(&[&near[..], &["softened", "without a length", "gaussian", "wide", "bell"]].concat());
 }
 

@@ -17,7 +17,8 @@ fn add(format: &str) -> (&'static dyn Operator, Inst) {
 
 #[test]
 fn adders_of_many_formats_and_clocks_agree_with_their_bits() {
-    let uses: Vec<_> = ["int8", "uint1", "int32", "int64", "fixed40.20"].map(add).into();
+    let formats = ["int8", "uint1", "int64", "fixed40.20", "int32"];
+    let uses: Vec<_> = testkit::some(formats, 3).map(add).collect();
     let clocks = [150.0, 400.0].map(|mhz| Clock { mhz, ..Clock::default_clock() });
     let modules = clocks.iter().flat_map(|c| uses.iter().map(|(op, inst)| hardware(*op, inst, *c).module)).collect();
     let Some(mut bench) = built(MultiBench::build(modules)) else { return };

@@ -27,7 +27,7 @@ fn kernels(depth: &Depth) -> Vec<(String, String)> {
     list.extend(indexed().map(|(k, text)| (format!("indexed_{k}"), text.to_string())));
     let count = std::env::var("CASES").ok().and_then(|v| v.parse().ok()).unwrap_or(depth.random);
     list.extend((1..=count).map(|seed| (format!("random_{seed}"), random_kernel(seed).text())));
-    testkit::some(list, 24).collect()
+    testkit::some(list, 16).collect()
 }
 
 /// Kernels with tables and indexed outputs.

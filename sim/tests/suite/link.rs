@@ -195,7 +195,7 @@ fn offsets_turn_over() {
 
 #[test]
 fn nothing_is_lost_or_repeated_over_bad_lines() {
-    bad_lines(350);
+    bad_lines(150);
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn named(names: &'static [&'static str]) -> impl Iterator<Item = pg2::kernels::K
 // pipelines of P2P.
 #[test]
 fn the_pipelines_of_some_of_the_shipped_kernels_give_the_bits_and_flags_of_their_graphs() {
-    shipped_agree(testkit::some(Way::Pipeline.kernels().copied(), 4).chain(named(&["p2p_small", "m2l_1"])), 500);
+    shipped_agree(testkit::some(Way::Pipeline.kernels().copied(), 3).chain(named(&["p2p_small", "m2l_1"])), 500);
 }
 
 #[test]

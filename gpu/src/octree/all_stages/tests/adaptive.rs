@@ -74,7 +74,7 @@ fn clustered_particles_have_the_errors_of_the_cpu_and_the_same_bits_on_any_numbe
     if !on_host::is_there() {
         return;
     }
-    let plummer = generate(600, Distribution::Plummer, Charge::Positive, 1);
+    let plummer = generate(350, Distribution::Plummer, Charge::Positive, 1);
     check::<f32>("plummer", &plummer, (2, 4), 1e-6);
 }
 
@@ -121,7 +121,7 @@ fn few_particles_and_those_in_one_place_are_taken_by_an_adaptive_tree() {
     if !on_host::is_there() {
         return;
     }
-    for n in [1, 2, 31, 33] {
+    for n in [1, 33] {
         let particles = generate(n, Distribution::Uniform, Charge::Positive, 1);
         is_direct::<f32>("a few", &particles, 64, 1e-6);
     }
