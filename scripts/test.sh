@@ -20,11 +20,15 @@ cargo test --workspace --locked --no-run || { wait; exit 1; }
 wait $! || exit 1
 # Some of the command's tests wait most of their time.
 cores=$(nproc)
+export SLOTS=2
 export RUST_TEST_THREADS_BESIDE=${RUST_TEST_THREADS:-$((cores + 2))}
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$cores}
 export PATH="$PATH:$(cat "$BESIDE/found")"
 passed=true
-cargo test --workspace --locked --config "target.'cfg(all())'.runner = ['$PWD/scripts/runner.sh']" || passed=false
+# Examples in documents are compiled one after the other.
+setsid bash -c 'cargo test --workspace --locked --doc >"$0.out" 2>&1 && touch "$0.passed"' "$BESIDE/documents" &
+echo $! >"$BESIDE/documents.pid"
+cargo test --workspace --locked --tests --config "target.'cfg(all())'.runner = ['$PWD/scripts/runner.sh']" || passed=false
 for pid in "$BESIDE"/*.pid; do
     [ -e "$pid" ] || continue
     # Not in the foreground, where a signal to this script would wait for it.

@@ -277,7 +277,7 @@ fn both_kernels_of_a_bitstream_are_taken() {
         )
     };
     let fmm = "fmm --n 600 --leaf 16 --predict colorlight-i9 --synth s --json p.json";
-    for (m2l, order) in [("m2l_4", "4"), ("m2l_p4", "4"), ("m2l_p3", "3"), ("m2l_2", "2")] {
+    for (m2l, order) in testkit::some([("m2l_2", "2"), ("m2l_4", "4"), ("m2l_p3", "3"), ("m2l_p4", "4")], 2) {
         place.write("s/synth.json", synth(&[engine("p2p", 1, 22), engine(m2l, 32, 191)]));
         place.run(&format!("{fmm} --order {order}")).expect(0);
         let json = place.json("p.json");

@@ -81,7 +81,7 @@ fn circuits_compute_the_bits_of_their_operators() {
     let mut wrong = Vec::new();
     for op in OPERATORS.iter() {
         let uses = plain_uses(*op);
-        let step = (uses.len() / number("USES", if testkit::in_depth() { USES / 2 } else { USES / 5 })).max(1);
+        let step = (uses.len() / number("USES", if testkit::in_depth() { USES / 2 } else { USES / 8 })).max(1);
         for inst in uses.iter().step_by(step) {
             let signs = Inst { nonneg: (1 << inst.args.len()) - 1, ..inst.clone() };
             wrong.extend(compare(*op, inst, &clocks()));

@@ -211,7 +211,7 @@ fn a_kernel_of_two_powers_is_right_on_adaptive_trees() {
 
 #[test]
 fn f32_is_enough_far_away() {
-    let p = generate(4000, Distribution::Uniform, Charge::Random, 3);
+    let p = generate(2000, Distribution::Uniform, Charge::Random, 3);
     for graph in testkit::some([yukawa(), potential("lopsided", "q * inr * pg_exp(dx[0])")], 1) {
         let with = |precision| errors(&p, &FmmOptions { precision, ..options(5, 60) }, &graph, "cpu").potential_rel_l2;
         let [f32, f64] = [Precision::F32, Precision::F64].map(with);

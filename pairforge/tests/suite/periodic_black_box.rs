@@ -121,7 +121,7 @@ const SOME_AXES: [[bool; 3]; 3] = [[true; 3], [true, false, true], [false, true,
 fn lattice_sums_are_plain_sums() {
     let p = generate(60, Distribution::Uniform, Charge::Random, 3);
     for (k, kernel) in testkit::some(kernels().iter().enumerate(), 1) {
-        for axes in SOME_AXES {
+        for axes in testkit::some(SOME_AXES, 1) {
             let found = of_orders(axes, kernel, &p, &[2, 5]);
             // What coordinates on the grid leave of the steepest one is 3e-6.
             let falls = found[1] < 0.2 * found[0] && found[1] < 1e-2;

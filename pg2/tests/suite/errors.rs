@@ -82,7 +82,7 @@ fn no_pair_of_a_shipped_kernel_exceeds_its_bound_however_long_it_is_searched() {
 }
 
 fn shipped_kernels_hold(tries: usize) {
-    for kernel in testkit::some(pg2::kernels::KERNELS, 10) {
+    for kernel in testkit::some(pg2::kernels::KERNELS, 6) {
         let graph = compiled(kernel.name, kernel.text);
         let report = analyse(&graph);
         held(&graph, &report, tries);

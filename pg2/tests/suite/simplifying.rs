@@ -68,7 +68,7 @@ fn every_operator_with_special_constants_keeps_its_bits_and_flags() {
     let mut seen = 0;
     for op in OPERATORS.iter() {
         for f in formats.map(format) {
-            for g in testkit::some(formats.map(format), 5) {
+            for g in testkit::some(formats.map(format), 3) {
                 // A constant on either side, or one value on both.
                 let one = if f.is_log() {
                     3 << (f.width() - 3)

@@ -139,6 +139,7 @@ fn eight_lanes_on_128_bits_agree_with_the_model() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn records_of_a_word_on_128_bits_agree_with_the_model() {
     random_streams(&config(layout(&[], &["uint3"], &["uint5"], &[("uint32", Max)]), 5, 128, 2), 12);
 }
@@ -161,6 +162,7 @@ fn two_groups_of_four_lanes_agree_with_the_model() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn three_groups_of_a_lane_each_agree_with_the_model() {
     random_streams(&grouped(config(layout(&["int5"], &["uint9"], &[], MIXED), 3, 32, 20), 3), 12);
 }

@@ -225,6 +225,7 @@ fn the_kernels_of_a_device_that_is_small_for_them_give_the_same_bits_and_flags()
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn a_folded_m2l_pipeline_is_busy_on_a_stream_that_starves_it_unfolded() {
     let text = pg2::gen_m2l(2).expect("the order is in range");
     let shape = |c: Config| Config { stream_bits: 64, pipelines: 8, ..c };

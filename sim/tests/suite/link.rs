@@ -181,6 +181,7 @@ fn every_width_and_clock_works_without_faults() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn the_host_may_be_two_percent_fast_or_slow() {
     check(32, 48_000_000, (11, 11), 0.98, &[], 400);
     check(32, 48_000_000, (11, 11), 1.02, &[], 400);

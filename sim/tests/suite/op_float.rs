@@ -207,6 +207,7 @@ fn check(cases: Vec<Case>, mhz: f64) {
 
 /// Verilator builds take seconds, so that only some formats are tried at every clock.
 #[test]
+#[ignore = "a proof in depth"]
 fn all_operators_agree_with_their_bits_at_100_mhz() {
     check(cases(&["float18.9", "float55.52"], false), 100.0);
 }

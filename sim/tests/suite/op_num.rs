@@ -221,6 +221,7 @@ fn all_casts_agree_with_their_bits() {
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn the_clock_changes_latencies_and_no_bits() {
     let names = ["int9", "fixed12.7", "ufixed17.9", "float18.9"];
     let uses: Vec<Use> = NAMES.iter().flat_map(|n| names.iter().flat_map(|f| uses_on(n, format(f)))).collect();

@@ -28,7 +28,7 @@ fn cases(c: &mut CText) -> Vec<Case> {
     let uses_each: usize = std::env::var("C_BITS_USES")
         .ok()
         .and_then(|v| v.parse().ok())
-        .unwrap_or(if testkit::in_depth() { USES } else { USES / 3 });
+        .unwrap_or(if testkit::in_depth() { USES } else { USES / 5 });
     let mut cases = Vec::new();
     for op in OPERATORS.iter() {
         let (mut uses, mut random) = (uses(*op), Random::new(4));

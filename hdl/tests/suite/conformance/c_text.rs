@@ -55,7 +55,7 @@ fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for op in OPERATORS.iter() {
         let uses = plain_uses(*op);
-        let step = uses.len().div_ceil(if testkit::in_depth() { USES } else { USES / 3 }).max(1);
+        let step = uses.len().div_ceil(if testkit::in_depth() { USES } else { USES / 5 }).max(1);
         for inst in uses.into_iter().step_by(step) {
             let all = rows(&inst, ROWS, &mut Random::new(5));
             let rows: Vec<Vec<u64>> = all.iter().step_by(all.len().div_ceil(2 * ROWS).max(1)).cloned().collect();
