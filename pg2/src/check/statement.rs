@@ -187,7 +187,10 @@ impl<'a> Checker<'a> {
         if !known {
             let message = format!("`{}` is not a compile-time number", name.text);
             let error = Diagnostic::error(codes::NOT_CONST, message, span, "known only at run time");
-            self.error(error.help(format!("leave `const` out: `{} = ...;`", name.text)));
+            let error = error.help(format!("leave `const` out: `{} = ...;`", name.text));
+            let word = self.text[..name.span.start].trim_end();
+            let front = Span { start: word.len().saturating_sub("const".len()), end: name.span.start };
+            self.error(if word.ends_with("const") { error.edit(front, "") } else { error });
             return self.define(name, Entry::Broken, Kind::Const, NO_EXPR);
         }
         self.bind(name, value, Kind::Const, root);
