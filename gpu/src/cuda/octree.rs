@@ -15,6 +15,7 @@ mod depth;
 pub mod links;
 mod made;
 mod memory;
+mod reference;
 pub mod resident;
 mod run;
 mod split;
@@ -24,7 +25,7 @@ mod text;
 use super::CudaError;
 use super::device::Device;
 use super::driver::{self, Kernels, Times};
-use super::gpu_device::GpuDevice;
+use super::gpu_device::{GpuDevice, Size};
 use super::p2p::Number;
 use adaptive::Adaptive;
 use communicator::{Team, bytes_of};
@@ -46,7 +47,7 @@ pub use text::{Shape as FmmShape, adaptive as adaptive_text_of, text as text_of}
 pub const NEAR2: u64 = 4;
 
 /// The highest order.
-pub const MOST_ORDER: usize = 10;
+pub const MOST_ORDER: usize = 30;
 
 /// The units of P2P for 1/r: of the potential and of the gradient, with lengths in boxes, and the coordinates of a box.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +94,7 @@ pub enum TreeKind {
 }
 
 /// All kernels of the tree of one depth.
-const KERNELS: [&str; 23] = [
+const KERNELS: [&str; 24] = [
     "bounds",
     "all_bounds",
     "sample",
@@ -117,6 +118,7 @@ const KERNELS: [&str; 23] = [
     "spread",
     "make",
     "direct",
+    "reference",
 ];
 
 /// Further kernels of `again` in f32, where a GPU has f64 coordinates of its share alone.
@@ -176,12 +178,28 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
         let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
         let mut kernels = Kernels::default();
         kernels.compile(device, text, KERNELS.iter().chain(of_f32).copied(), T::ARITHMETIC, |name, kernel| {
+            if shape.memory_of(name) > 0 {
+                device.share(kernel, shape.memory_of(name))?;
+            }
             // A multiprocessor has blocks of two kernels at a time only if both want the same share of its shared memory.
             if ["m2l", "p2p"].contains(&name) { device.want_shared(kernel) } else { Ok(()) }
         })?;
+        if shape.is_wide() {
+            kernels.compile(device, text, ["make_matrices"], T::ARITHMETIC, |_, _| Ok(()))?;
+        }
+        let tables = Tables::new(device, dense, shape, |of| {
+            let problem = Problem {
+                up: of.derivatives,
+                down: of.weights,
+                steps: of.orders,
+                matrices: of.matrices,
+                ..Problem::default()
+            };
+            kernels.launch(device, "make_matrices", Size::new(of.rows, 256), &problem, &[])
+        })?;
         Ok(Loaded {
             kernels,
-            tables: Tables::new(device, dense, shape)?,
+            tables,
             particles: Particles::new(device, 0, 0)?,
             cells: None,
             adaptive: None,
@@ -194,7 +212,9 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
 impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// Compiles the kernels for a P2P kernel that is 1/r, and sends the tables of an order.
     pub fn new(devices: &[C], graph: &Graph, order: usize, units: Units) -> Result<GpuFmm<T, C>, CudaError> {
-        let (dense, shape) = (Dense::new(order, NEAR2), Shape::new(order, T::REAL));
+        let memory = devices.iter().map(C::shared_memory).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
+        let shape = Shape::new(order, T::REAL).with_memory(memory);
+        let dense = shape.dense(order, NEAR2);
         let text = text_of::<T>(graph, &dense, &shape).map_err(|Unfit(why)| CudaError::Failed(why))?;
         let loaded =
             devices.iter().map(|device| Loaded::new(device, &text, &dense, &shape)).collect::<Result<_, _>>()?;

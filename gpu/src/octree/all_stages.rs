@@ -1,6 +1,7 @@
 //! All stages of an FMM on the GPU, tree included, beside which the CPU does nothing.
 
 pub mod resident;
+mod search;
 mod task;
 #[cfg(test)]
 mod tests;

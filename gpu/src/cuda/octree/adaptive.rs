@@ -18,7 +18,6 @@ use crate::cuda::driver::{Kernels, Outcome, Times};
 use crate::cuda::gpu_device::{GpuDevice, Size};
 use crate::cuda::p2p::Number;
 use fmm::direct::p2p::Limits;
-use fmm::expansion::solid::dense::Dense;
 use memory::{COUNTS, Counted, DEEPEST, Levels, ListRoom, MOST_LEAF, Memory, Problem, SHORT};
 use pg2::backend::cuda::p2p::{Real, Unfit};
 use stages::On;
@@ -265,14 +264,31 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         if self.loaded[..team.devices.len()].iter().all(|loaded| loaded.adaptive.is_some()) {
             return Ok(());
         }
-        let (dense, shape) = (Dense::new(self.order, NEAR2), Shape::adaptive(self.order, T::REAL));
+        let memory = team.devices.iter().map(C::shared_memory).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
+        let shape = Shape::adaptive(self.order, T::REAL).with_memory(memory);
+        let dense = shape.dense(self.order, NEAR2);
         let text = text_of::<T>(&self.graph, &dense, &shape).map_err(|Unfit(why)| CudaError::Failed(why))?;
         for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
             let mut kernels = Kernels::default();
             kernels.compile(device, &text, KERNELS, T::ARITHMETIC, |name, kernel| {
+                if shape.memory_of(name) > 0 {
+                    device.share(kernel, shape.memory_of(name))?;
+                }
                 if ["m2l", "p2p"].contains(&name) { device.want_shared(kernel) } else { Ok(()) }
             })?;
-            let tables = Tables::new(device, &dense, &shape)?;
+            if shape.is_wide() {
+                kernels.compile(device, &text, ["make_matrices"], T::ARITHMETIC, |_, _| Ok(()))?;
+            }
+            let tables = Tables::new(device, &dense, &shape, |of| {
+                let problem = Problem {
+                    up: of.derivatives,
+                    down: of.weights,
+                    steps: of.orders,
+                    matrices: of.matrices,
+                    ..Problem::default()
+                };
+                kernels.launch(device, "make_matrices", Size::new(of.rows, 256), &problem, &[])
+            })?;
             loaded.adaptive = Some(Adaptive { shape, kernels, tables, memory: Memory::default() });
         }
         Ok(())

@@ -92,10 +92,6 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         tick: &mut Tick,
     ) -> Result<(), CudaError> {
         let (shape, depth) = (&self.shape, plan.depth);
-        let family = |cells: u32| Size {
-            blocks: cells.div_ceil(shape.families as u32),
-            threads: (shape.terms * shape.families) as u32,
-        };
         if depth >= 2 {
             all.iter().try_for_each(|on| on.of_leaves("p2m"))?;
             let leaves: Vec<Span> = plan.parts.iter().map(|part| part.own).collect();
@@ -108,7 +104,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             let every = Span { first: 0, end: 1 << (3 * level) };
             for on in all {
                 let span = if is_shared { on.part.parents[level as usize] } else { every };
-                on.launch("m2m", family(span.len()), &[level, span.first, span.end])?;
+                on.launch("m2m", shape.m2m(span.len() as usize), &[level, span.first, span.end])?;
             }
             if is_shared {
                 let spans: Vec<Span> = plan.parts.iter().map(|part| part.parents[level as usize]).collect();
@@ -116,17 +112,17 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             }
         }
         tick()?;
-        // A part of the leaves has few blocks of M2L, of which the last ones leave most of a GPU idle: P2P is there to fill it. One GPU
-        // alone has many, and tells the seconds of each stage.
-        let beside = if team.all() > 1 { Stream::Beside } else { Stream::Main };
+        // A part of the leaves has few blocks of M2L, of which the last ones leave most of a GPU idle: P2P is there to fill it; and wide
+        // products have other units of a multiprocessor than P2P. Else one GPU alone has many blocks, and tells the seconds of each stage.
+        let beside = if team.all() > 1 || shape.is_wide() { Stream::Beside } else { Stream::Main };
         if beside == Stream::Beside {
             all.iter().try_for_each(|on| on.device.fork())?;
         }
         if depth >= 2 {
             for on in all {
                 let above = &on.part.parents[1..depth as usize];
-                let blocks = above.iter().map(|span| 8 * span.len().div_ceil(64)).sum();
-                on.launch("m2l", Size { blocks, threads: 16 * (self.order as u32 + 1) }, &[])?;
+                let tiles = above.iter().map(|span| 8 * span.len().div_ceil(64) as usize).sum();
+                on.launch("m2l", shape.m2l(tiles), &[])?;
             }
         }
         let p2p = || {
@@ -139,7 +135,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         }
         tick()?;
         let l2l = |level: u32| {
-            let size = |on: &On<T, C>| family(on.part.parents[level as usize].len());
+            let size = |on: &On<T, C>| shape.l2l(on.part.parents[level as usize].len() as usize);
             all.iter().try_for_each(|on| on.launch("l2l", size(on), &[level]))
         };
         match beside {
@@ -167,7 +163,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             on.loaded.kernels.launch(on.device, "again", Size { blocks: AGAIN_BLOCKS, threads: 128 }, &problem, &[])?;
         }
         tick()?;
-        all.iter().try_for_each(|on| on.of_leaves("l2p"))?;
+        all.iter().try_for_each(|on| on.launch("l2p", shape.l2p(on.part.own.len() as usize), &[]))?;
         self.exchange_results(team, all, plan)?;
         tick()
     }

@@ -82,6 +82,17 @@ fn the_kernels_of_the_gpu_give_direct_sums_and_the_same_bits_on_any_number_of_gp
 }
 
 #[test]
+fn orders_above_ten_give_direct_sums() {
+    if !on_host::is_there() {
+        return;
+    }
+    let particles = generate(120, Distribution::Uniform, Charge::Positive, 1);
+    let found = computed::<f64>(particles.columns().into(), &[&particles.q], 1, 11, 4);
+    let error = error::measure(&particles, &found.fields[0], 120, 1, 0.0).gradient_rel_l2.expect("a gradient");
+    assert!(found.stats.levels == 3 && error < 1e-5, "{} levels, error {error:.1e}", found.stats.levels);
+}
+
+#[test]
 #[ignore = "a proof in depth"]
 fn kernels_of_higher_orders_give_direct_sums_and_the_same_bits_on_any_number_of_gpus() {
     if !on_host::is_there() {
@@ -89,6 +100,8 @@ fn kernels_of_higher_orders_give_direct_sums_and_the_same_bits_on_any_number_of_
     }
     check::<f32>(Distribution::Uniform, (400, 4, 4), 4, 3e-3);
     check::<f64>(Distribution::Uniform, (300, 3, 40), 2, 1e-12);
+    check::<f64>(Distribution::Uniform, (300, 11, 4), 4, 1e-5);
+    check::<f32>(Distribution::Uniform, (100, 12, 2), 3, 1e-5);
     check_apart(5, 2e-3);
     check_made(4, 3e-3);
 }
@@ -192,6 +205,41 @@ fn check_apart(order: usize, bound: f64) {
     assert_eq!((one.stats.targets, one.stats.close_pairs, one.stats.recomputed), (Some(250), 2, 4));
     let three = computed::<f32>(geometry, &[first, second], 3, order, 8);
     assert!(three.fields == one.fields);
+}
+
+#[test]
+fn direct_sums_that_errors_are_judged_by_are_those_of_the_cpu() {
+    if !on_host::is_there() {
+        return;
+    }
+    let mut sources = generate(1300, Distribution::Plummer, Charge::Random, 1);
+    let targets = generate(140, Distribution::Uniform, Charge::Random, 2);
+    // A target at the very place of a source, one that f64 hardly tells from another, and one nearer to a source at 0 than it holds.
+    for (column, at) in [&mut sources.x, &mut sources.y, &mut sources.z].into_iter().zip(targets.columns()) {
+        (column[3], column[7], column[9]) = (at[10], at[20] * (1.0 + 1e-15), 0.0);
+    }
+    let mut places: Vec<[f64; 3]> = (0..140).map(|k| targets.columns().map(|column| column[k])).collect();
+    places[30] = [1e-60, 0.0, 0.0];
+    let columns = [0, 1, 2].map(|axis| places.iter().map(|place| place[axis]).collect::<Vec<f64>>());
+    let geometry = Geometry { sources: sources.columns(), targets: Some(columns.each_ref().map(|c| &c[..])) };
+    let (kernel, units) = units();
+    for (eps, devices) in [(0.0, 1), (0.01, 3)] {
+        let devices = vec![HostDevice::default(); devices];
+        let mut whole: GpuFmm<f32, HostDevice> = GpuFmm::new(&devices, &kernel, 2, units).expect("it compiles");
+        let team = Team::alone(&devices);
+        let found = search::direct(&team, &mut whole, geometry, &sources.q, &places, eps).expect("there is room");
+        let direct = Direct { geometry, sources: (&sources.q[..]).into(), eps, hessian: false };
+        let wanted = direct.at(&(0..140).collect::<Vec<_>>());
+        for (k, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
+            let Some(found) = found else {
+                assert_eq!(k, 30);
+                continue;
+            };
+            let size = wanted[..4].iter().map(|x| x * x).sum::<f64>().sqrt();
+            let is_same = found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-12 * size);
+            assert!(k != 30 && is_same, "{k}: {found:?}, the CPU {wanted:?}");
+        }
+    }
 }
 
 #[test]

@@ -62,11 +62,6 @@ impl<T: Number, C: GpuDevice> On<'_, T, C> {
         self.device.read(self.memory.status.get(), 0, &mut words)?;
         Ok(Counted::new(&words))
     }
-
-    /// A kernel with a block for each cell of a level.
-    fn of_level(&self, name: &str, levels: &Levels, level: usize) -> Result<(), CudaError> {
-        self.launch(name, Size::new(levels.of(level), 8 * self.shape.terms), &[level as u32])
-    }
 }
 
 /// Cells from the second level on, which have local expansions.
@@ -85,14 +80,15 @@ pub fn stages<T: Number, C: GpuDevice>(all: &[On<T, C>], levels: &Levels, tick: 
     }
     tick()?;
     for level in (2..levels.deepest).rev() {
-        all.iter().try_for_each(|on| on.of_level("m2m", levels, level))?;
+        let size = all[0].shape.m2m_of_level(levels.of(level));
+        all.iter().try_for_each(|on| on.launch("m2m", size, &[level as u32]))?;
     }
     tick()?;
     all.iter().try_for_each(|on| on.device.fork())?;
     let tiles = levels.tiles();
-    let (tiles, order) = (tiles[tiles.len() - 1] as usize, all[0].shape.terms.isqrt());
+    let tiles = tiles[tiles.len() - 1] as usize;
     for on in all {
-        on.launch("m2l", Size::new(tiles, 16 * order), &[])?;
+        on.launch("m2l", on.shape.m2l(tiles), &[])?;
         // Blocks beyond those that the lists ask for do nothing.
         let blocks = leaves + on.problem.n as usize / on.shape.targets();
         on.launch_beside("p2p", Size::new(blocks, on.shape.threads))?;
@@ -102,14 +98,15 @@ pub fn stages<T: Number, C: GpuDevice>(all: &[On<T, C>], levels: &Levels, tick: 
     }
     tick()?;
     for level in 2..levels.deepest {
-        all.iter().try_for_each(|on| on.of_level("l2l", levels, level))?;
+        let size = all[0].shape.l2l_of_level(levels.of(level));
+        all.iter().try_for_each(|on| on.launch("l2l", size, &[level as u32]))?;
     }
     tick()?;
     all.iter().try_for_each(|on| on.device.join())?;
     tick()?;
     for on in all {
-        on.launch("m2p", Size::new(leaves, 256), &[])?;
-        on.launch("l2p", Size::of_warps(leaves), &[])?;
+        on.launch("m2p", on.shape.m2p(leaves), &[])?;
+        on.launch("l2p", on.shape.l2p(leaves), &[])?;
     }
     Ok(())
 }
