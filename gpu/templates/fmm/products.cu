@@ -162,6 +162,15 @@ PF void add_steps(ProductSums &sums, ProductBuffer *const buffers, const Real *c
     }
 }
 
+// The part of the rows of a block, and its tile of cells. The first rows, which have the most steps, come first.
+struct ProductPart { uint32_t first_row, tile; };
+
+PF ProductPart part_of_block()
+{
+    const uint32_t tiles = gridDim.x / ROW_PARTS;
+    return {blockIdx.x / tiles * TILE_ROWS, blockIdx.x % tiles};
+}
+
 // Calls `take(row, cell, sum)` for what a thread has.
 template <class Take> PF void take_products(const ProductSums &sums, const uint32_t first_row, const Take take)
 {

@@ -4,7 +4,8 @@
 extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS) m2m(const Problem p, const uint32_t level, const uint32_t start, const uint32_t end)
 {
     PRODUCT_BUFFERS(buffers);
-    const uint32_t first_row = blockIdx.x % ROW_PARTS * TILE_ROWS, first = start + blockIdx.x / ROW_PARTS * CELLS;
+    const ProductPart part = part_of_block();
+    const uint32_t first_row = part.first_row, first = start + part.tile * CELLS;
     ProductSums sums = {};
     add_steps(sums, buffers, p.m + (uint64_t)level_start(level + 1) * PITCH, first_row, 8, [&](const uint32_t octant, const uint32_t c) {
         const uint32_t source = first + c < end ? first_child(first + c, level) + child_step(octant, level) : NOWHERE;
@@ -23,8 +24,9 @@ extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS) l2l(const Problem 
 {
     PRODUCT_BUFFERS(buffers);
     const Span parents = p.parents[level];
-    const uint32_t first_row = blockIdx.x % ROW_PARTS * TILE_ROWS, octant = blockIdx.x / ROW_PARTS % 8;
-    const uint32_t first = parents.first + blockIdx.x / ROW_PARTS / 8 * CELLS;
+    const ProductPart part = part_of_block();
+    const uint32_t first_row = part.first_row, octant = part.tile % 8;
+    const uint32_t first = parents.first + part.tile / 8 * CELLS;
     ProductSums sums = {};
     add_steps(sums, buffers, p.l + (uint64_t)level_start(level) * PITCH, first_row, 1, [&](const uint32_t, const uint32_t c) {
         const Move move = {p.down + (uint64_t)octant * TERMS * PITCH, TERMS, first + c < parents.end ? first + c : NOWHERE};
@@ -43,8 +45,9 @@ extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS, 2) m2l(const Probl
 {
     PRODUCT_BUFFERS(buffers);
     // The deepest level comes first.
-    const uint32_t first_row = blockIdx.x % ROW_PARTS * TILE_ROWS;
-    uint32_t level = p.depth, tile = blockIdx.x / ROW_PARTS;
+    const ProductPart part = part_of_block();
+    const uint32_t first_row = part.first_row;
+    uint32_t level = p.depth, tile = part.tile;
     for (;; level--) {
         const Span parents = p.parents[level - 1];
         const uint32_t tiles = 8 * ((parents.end - parents.first + CELLS - 1) / CELLS);

@@ -11,7 +11,8 @@ PF uint32_t child_or_none(const Problem &p, const uint32_t cell, const uint32_t 
 extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS) m2m(const Problem p, const uint32_t level)
 {
     PRODUCT_BUFFERS(buffers);
-    const uint32_t first_row = blockIdx.x % ROW_PARTS * TILE_ROWS, first = p.level_start[level] + blockIdx.x / ROW_PARTS * CELLS;
+    const ProductPart part = part_of_block();
+    const uint32_t first_row = part.first_row, first = p.level_start[level] + part.tile * CELLS;
     const uint32_t end = p.level_start[level + 1];
     ProductSums sums = {};
     add_steps(sums, buffers, p.m, first_row, 8, [&](const uint32_t octant, const uint32_t c) {
@@ -29,8 +30,9 @@ extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS) m2m(const Problem 
 extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS) l2l(const Problem p, const uint32_t level)
 {
     PRODUCT_BUFFERS(buffers);
-    const uint32_t first_row = blockIdx.x % ROW_PARTS * TILE_ROWS, octant = blockIdx.x / ROW_PARTS % 8;
-    const uint32_t first = p.level_start[level] + blockIdx.x / ROW_PARTS / 8 * CELLS, end = p.level_start[level + 1];
+    const ProductPart part = part_of_block();
+    const uint32_t first_row = part.first_row, octant = part.tile % 8;
+    const uint32_t first = p.level_start[level] + part.tile / 8 * CELLS, end = p.level_start[level + 1];
     const auto child = [&](const uint32_t c) {
         const bool is_needed = first + c < end && is_own(p, p.cells[first + c]);
         return is_needed ? child_or_none(p, first + c, octant) : NOWHERE;
@@ -51,8 +53,8 @@ extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS, 2) m2l(const Probl
 {
     PRODUCT_BUFFERS(buffers);
     __shared__ Targets all;
-    const uint32_t first_row = blockIdx.x % ROW_PARTS * TILE_ROWS;
-    const uint32_t octant = find_targets(p, all, blockIdx.x / ROW_PARTS);
+    const ProductPart part = part_of_block();
+    const uint32_t first_row = part.first_row, octant = find_targets(p, all, part.tile);
     ProductSums sums = {};
     add_steps(sums, buffers, p.m, first_row, all.step_count, [&](const uint32_t k, const uint32_t c) {
         const Step step = step_of(p, octant, all.steps[k]);
