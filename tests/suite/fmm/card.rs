@@ -18,7 +18,7 @@ fn translations_on_a_gpu_are_for_what_it_runs() {
     refused("--backend cuda --m2l m2l_paper --order 2", "for backend cuda");
     refused("--backend cuda --p2p yukawa", "for backend cuda");
     refused("--backend cuda --hessian", "--hessian runs with translations on the CPU alone");
-    refused("--backend cuda --tol 1e-3 --enlarge 1.2", "--enlarge runs with translations on the CPU alone");
+    refused("--backend cuda --tol 1e-3 --leaf 8 --enlarge 1.2", "--enlarge runs with translations on the CPU alone");
     run(&p, "--n 10 --backend cpu --translations cpu");
 }
 
