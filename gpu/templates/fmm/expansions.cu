@@ -53,18 +53,19 @@ extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) m2m(const Problem
     __syncthreads();
     Real sum = 0;
     for (int o = 0; o < 8; o++)
-#pragma unroll 6
+#pragma unroll 12
         for (int k = 0; k < TERMS; k++)
             sum += p.up[(o * TERMS + k) * TERMS + row] * children[family][o][k];
     p.m[(uint64_t)(level_start(level) + parent) * PITCH + row] = sum;
 }
 
-// The same for the local expansions of the children of a level's parents.
+// The same for the local expansions of the children of a level's parents. A block has their children in one octant: of upper levels there
+// are few blocks, of which each then takes less time.
 extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) l2l(const Problem p, const uint32_t level)
 {
     __shared__ Real parents[FAMILIES][TERMS];
     const uint32_t family = threadIdx.x / TERMS, row = threadIdx.x % TERMS;
-    const uint32_t parent = p.parents[level].first + blockIdx.x * FAMILIES + family;
+    const uint32_t parent = p.parents[level].first + blockIdx.x / 8 * FAMILIES + family, o = blockIdx.x % 8;
     const uint32_t first = first_child(parent, level);
     const bool is_there = parent < p.parents[level].end;
     Real *const l = p.l + (uint64_t)level_start(level + 1) * PITCH;
@@ -73,13 +74,11 @@ extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) l2l(const Problem
     __syncthreads();
     if (!is_there)
         return;
-    for (int o = 0; o < 8; o++) {
-        Real sum = 0;
-#pragma unroll 6
-        for (int k = 0; k < TERMS; k++)
-            sum += p.down[(o * TERMS + k) * TERMS + row] * parents[family][k];
-        l[(uint64_t)(first + child_step(o, level)) * PITCH + row] += sum;
-    }
+    Real sum = 0;
+#pragma unroll 12
+    for (int k = 0; k < TERMS; k++)
+        sum += p.down[(o * TERMS + k) * TERMS + row] * parents[family][k];
+    l[(uint64_t)(first + child_step(o, level)) * PITCH + row] += sum;
 }
 
 // A warp a leaf: adds the local expansion to what P2P gave, and writes all in boxes: in the order of the input, or, with several GPUs,
@@ -94,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
     if (start == end)
         return;
     Real4 *const factors = all[threadIdx.x / 32];
-    if (p.depth >= 2) {
+    if (p.depth >= FIRST_LEVEL) {
         const Real *const l = p.l + (uint64_t)(level_start(p.depth) + cell) * PITCH;
         for (uint32_t k = lane; k < TERMS; k += 32) {
             Real slopes[3] = {0, 0, 0};
@@ -108,10 +107,15 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
         __syncwarp();
     }
     const Real potential = (Real)SIDE(p.depth), gradient = potential * potential;
+#if PERIODIC
+    const Place place = place_of(p, cell);
+    const double edge = 1.0 / SIDE(p.depth);
+    const Background around = background(p, (place.x + 0.5) * edge - 0.5, (place.y + 0.5) * edge - 0.5, (place.z + 0.5) * edge - 0.5);
+#endif
     for (uint32_t i = start + lane; i < end; i += 32) {
         Real sum[4] = {0, 0, 0, 0};
-        if (p.depth >= 2) {
-            Real at[3];
+        Real at[3] = {0, 0, 0};
+        if (p.depth >= FIRST_LEVEL) {
             relative(p.records[i], cell, p, at);
             harmonics(at[0], at[1], at[2], (Real)1, [&](const int place, const Real value) {
                 const Real4 f = factors[place];
@@ -124,8 +128,11 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
             });
         }
         const Real4 near = p.near[i];
-        const Real4 out = {sum[0] * potential + near.x * (Real)p.potential, sum[1] * gradient + near.y * (Real)p.gradient,
+        Real4 out = {sum[0] * potential + near.x * (Real)p.potential, sum[1] * gradient + near.y * (Real)p.gradient,
                            sum[2] * gradient + near.z * (Real)p.gradient, sum[3] * gradient + near.w * (Real)p.gradient};
+#if PERIODIC
+        add_background(around, at, potential, out);
+#endif
         const Real zero = 0 * (out.x + out.y + out.z + out.w);
         if (!(zero == 0))
             atomicAdd((unsigned long long *)&p.status->lost, 1ull);

@@ -39,7 +39,11 @@ PF void load(Buffer &buffer, const Problem &p, const Step &step, const uint32_t 
     for (uint32_t k = threadIdx.x; k < CELLS * vectors; k += M2L_THREADS) {
         const uint32_t c = k / vectors, v = k % vectors;
         const Target t = targets[c];
-        const int x = t.x + step.d[0], y = t.y + step.d[1], z = t.z + step.d[2];
+        int x = t.x + step.d[0], y = t.y + step.d[1], z = t.z + step.d[2];
+#if PERIODIC
+        const int within = side - 1;
+        (x = p.wraps & 1 ? x & within : x, y = p.wraps & 2 ? y & within : y, z = p.wraps & 4 ? z & within : z);
+#endif
         const bool is_there = (uint32_t)x < (uint32_t)side && (uint32_t)y < (uint32_t)side && (uint32_t)z < (uint32_t)side;
         const uint32_t cell = is_there ? ((uint32_t)z << level | y) << level | x : 0;
         copy(buffer.sources + c * ROW + v * VECTOR, m + (uint64_t)cell * PITCH + v * VECTOR, is_there);

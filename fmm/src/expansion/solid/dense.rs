@@ -36,6 +36,11 @@ pub struct Dense {
 impl Dense {
     /// For an order and cells that are near below `near2`.
     pub fn new(order: usize, near2: u64) -> Dense {
+        Dense::mixed(order, near2, None)
+    }
+
+    /// The same with the order below for M2L at far offsets, see [`Orders::lower_beyond`].
+    pub fn mixed(order: usize, near2: u64, lower_beyond: Option<f64>) -> Dense {
         let (weights, size) = (matrices::weights(2 * order), count(order));
         let harmonics = Harmonics::<f64>::new(order);
         let (sectors, steps) = harmonics.factors();
@@ -46,7 +51,8 @@ impl Dense {
         let octants = ShiftsOfOctants::new(order, &weights);
         let shifts = |octant| octants.of(octant).map(|matrix| by_columns(matrix, size));
         let (up, down) = (0..8).map(shifts).map(|[up, down]| (up, down)).unzip();
-        let offsets = offsets(order, near2, &weights);
+        let orders = Orders::new(order, near2).lower_beyond(lower_beyond);
+        let offsets = offsets(order, near2, orders, &weights);
         let of_octant = |octant: usize| (0..offsets.len()).filter(|k| is_seen(offsets[*k].at, octant, near2)).collect();
         Dense {
             order,
@@ -66,8 +72,8 @@ fn by_columns(rows: Vec<f64>, size: usize) -> Vec<f64> {
     (0..size * size).map(|k| rows[k % size * size + k / size]).collect()
 }
 
-fn offsets(order: usize, near2: u64, weights: &[f64]) -> Vec<Offset> {
-    let (all, orders, most) = (terms(order), Orders::new(order, near2), 2 * reach(near2) + 1);
+fn offsets(order: usize, near2: u64, orders: Orders, weights: &[f64]) -> Vec<Offset> {
+    let (all, most) = (terms(order), 2 * reach(near2) + 1);
     let axis = || -most..=most;
     let places = axis().flat_map(|x| axis().flat_map(move |y| axis().map(move |z| [x, y, z])));
     let one = |at: [i64; 3]| {

@@ -43,10 +43,11 @@ pub fn best_leaf(n: usize, order: usize, real: Real) -> usize {
 }
 
 /// Pairs of cells that M2L goes over in a tree of one depth: on each level, pairs whose parents are near, less those that are
-/// near themselves.
-pub fn m2l_pairs(depth: u32) -> u64 {
-    let near = |level: u32| (3 * (1u64 << level) - 2).pow(3);
-    (2..=depth.min(DEEPEST)).map(|level| 64 * near(level - 1) - near(level)).sum()
+/// near themselves. Along axes that are set, there are images of cells too.
+pub fn m2l_pairs(depth: u32, periodic: [bool; 3]) -> u64 {
+    let along = |level: u32, is_periodic: bool| 3 * (1u64 << level) - if is_periodic { 0 } else { 2 };
+    let near = |level: u32| periodic.iter().map(|axis| along(level, *axis)).product::<u64>();
+    (1..=depth.min(DEEPEST)).map(|level| 64 * near(level - 1) - near(level)).sum()
 }
 
 #[cfg(test)]

@@ -152,6 +152,10 @@ pub struct Problem {
     pub own: Span,
     pub around: Span,
     pub parents: [Span; 8],
+    /// With periodic boundaries: bits of the axes, the matrix of far images, and the moments of all charges.
+    pub wraps: u64,
+    pub lattice: u64,
+    pub moments: u64,
 }
 
 // SAFETY: plain numbers in the order of the kernels' struct.
@@ -318,6 +322,11 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
     }
 }
 
+/// The cells of all levels from the first one with expansions to before a level.
+pub fn level_start(level: u32, first_level: u32) -> usize {
+    ((1usize << (3 * level)).saturating_sub(1 << (3 * first_level))) / 7
+}
+
 /// The parts of the input: the GPUs' shares, of one part each, or of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
@@ -343,7 +352,13 @@ impl Parts {
 
 impl<T: Number, C: GpuDevice> Cells<T, C> {
     /// For `n` particles in all, of parts of the input.
-    pub fn new(device: &C, shape: &Shape, depth: u32, n: usize, parts: Parts) -> Result<Cells<T, C>, CudaError> {
+    pub fn new(
+        device: &C,
+        shape: &Shape,
+        (depth, first_level): (u32, u32),
+        n: usize,
+        parts: Parts,
+    ) -> Result<Cells<T, C>, CudaError> {
         let leaves = 1usize << (3 * depth);
         let blocks = leaves.min(n) + n / shape.targets() + 1;
         let counted = Status::WORDS + Rows::words(depth);
@@ -355,8 +370,8 @@ impl<T: Number, C: GpuDevice> Cells<T, C> {
                 (parts.count() * places, rows, (parts.kinds * places).div_ceil(1024))
             }
         };
-        // Expansions of all levels from the second on.
-        let numbers = (leaves * 8).saturating_sub(64) / 7 * shape.pitch;
+        // Expansions of all levels from the first one that has them on.
+        let numbers = level_start(depth + 1, first_level) * shape.pitch;
         let words = of_parts + of_rows + sums + parts.count();
         let bytes = 4 * words + 12 * leaves + 8 * (blocks + counted) + 2 * numbers * size_of::<T>();
         device.check_capacity(bytes as u64, "this FMM")?;

@@ -6,10 +6,11 @@ use pg2::backend::cuda::p2p::{Names, Real, TILE, Unfit, pair};
 use pg2::backend::cuda::prelude;
 use pg2::graph::Graph;
 
-const TEXTS: [&str; 10] = [
+const TEXTS: [&str; 11] = [
     TILE,
     include_str!("../../../templates/scan.cu"),
     include_str!("../../../templates/fmm/common.cu"),
+    include_str!("../../../templates/fmm/periodic.cu"),
     include_str!("../../../templates/fmm/tree.cu"),
     include_str!("../../../templates/fmm/harmonics.cu"),
     include_str!("../../../templates/fmm/expansions.cu"),
@@ -20,10 +21,11 @@ const TEXTS: [&str; 10] = [
 ];
 
 /// The texts of the adaptive tree.
-const ADAPTIVE: [&str; 10] = [
+const ADAPTIVE: [&str; 11] = [
     TILE,
     include_str!("../../../templates/scan.cu"),
     include_str!("../../../templates/fmm/adaptive/common.cu"),
+    include_str!("../../../templates/fmm/periodic.cu"),
     include_str!("../../../templates/fmm/adaptive/sort.cu"),
     include_str!("../../../templates/fmm/adaptive/tree.cu"),
     include_str!("../../../templates/fmm/adaptive/lists.cu"),
@@ -32,6 +34,10 @@ const ADAPTIVE: [&str; 10] = [
     concat!(include_str!("../../../templates/fmm/copies.cu"), include_str!("../../../templates/fmm/adaptive/m2l.cu")),
     include_str!("../../../templates/fmm/adaptive/near.cu"),
 ];
+
+/// The further text of periodic boundaries, behind those that both trees begin with: as many as these.
+const IMAGES: &str = include_str!("../../../templates/fmm/images.cu");
+const BEFORE_IMAGES: usize = 4;
 
 /// The further text of f32.
 const ASK: &str = include_str!("../../../templates/fmm/ask.cu");
@@ -106,19 +112,30 @@ impl Shape {
     }
 }
 
-/// All kernels in one text.
-pub fn text<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape) -> Result<String, Unfit> {
+/// All kernels in one text, for free or periodic boundaries.
+pub fn text<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape, is_periodic: bool) -> Result<String, Unfit> {
     let ask = if T::REAL == Real::F32 { ASK } else { "" };
-    with_tables::<T>(graph, dense, shape, TEXTS.concat() + ask)
+    with_tables::<T>(graph, dense, shape, is_periodic, joined(&TEXTS, is_periodic) + ask)
 }
 
 /// All kernels of the adaptive tree in one text.
-pub fn adaptive<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape) -> Result<String, Unfit> {
-    with_tables::<T>(graph, dense, shape, ADAPTIVE.concat())
+pub fn adaptive<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape, is_periodic: bool) -> Result<String, Unfit> {
+    with_tables::<T>(graph, dense, shape, is_periodic, joined(&ADAPTIVE, is_periodic))
+}
+
+fn joined(texts: &[&str], is_periodic: bool) -> String {
+    let (before, behind) = texts.split_at(BEFORE_IMAGES);
+    before.concat() + if is_periodic { IMAGES } else { "" } + &behind.concat()
 }
 
 /// Texts behind the pair functions and the tables that they need.
-fn with_tables<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape, texts: String) -> Result<String, Unfit> {
+fn with_tables<T: Number>(
+    graph: &Graph,
+    dense: &Dense,
+    shape: &Shape,
+    is_periodic: bool,
+    texts: String,
+) -> Result<String, Unfit> {
     let names = &Names::USUAL;
     let (own, wide) = (pair(graph, names, T::REAL)?, pair(graph, names, Real::F64)?);
     let numbers = |of: &[f64]| of.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", ");
@@ -126,6 +143,7 @@ fn with_tables<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape, texts: St
     let most = dense.slopes.iter().flatten().map(Vec::len).max().unwrap_or(0).max(1);
     let defines = [
         ("SINGLE", (T::REAL == Real::F32) as usize),
+        ("PERIODIC", is_periodic as usize),
         ("ORDER", dense.order),
         ("PITCH", shape.pitch),
         ("CHUNKS", shape.chunks),

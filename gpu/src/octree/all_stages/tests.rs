@@ -1,6 +1,7 @@
 //! The kernels of the GPU, compiled for the host, and on a GPU where there is one.
 
 mod adaptive;
+mod periodic;
 
 use super::*;
 use crate::cuda::device::Device;
@@ -195,6 +196,32 @@ fn check_apart(order: usize, bound: f64) {
 }
 
 #[test]
+fn far_offsets_take_the_order_below_where_it_is_asked_for() {
+    if !on_host::is_there() {
+        return;
+    }
+    let particles = generate(400, Distribution::Uniform, Charge::Positive, 1);
+    let (devices, (kernel, units)) = ([HostDevice::default()], units());
+    let of = |lower_beyond: Option<f64>| {
+        let options = FmmOptions { order: 2, leaf: 8, basis: Basis::Solid, lower_beyond, ..FmmOptions::default() };
+        let extra = Extra { periodic: None, lower_beyond };
+        let mut whole: GpuFmm<f32, HostDevice> =
+            GpuFmm::with_options(&devices, &kernel, 2, units, &extra).expect("it compiles");
+        whole.tree = TreeKind::OneDepth;
+        let geometry = particles.columns().into();
+        let task = Task { name: "host", geometry, sets: &[&particles.q], options: &options, leaf: Some(4) };
+        let own = task.run(&Team::alone(&devices), &mut whole).expect("there is room").expect("it is fit");
+        let plan = Plan::new(particles.columns(), &options).expect("good options");
+        let cpu = plan.solve(&particles.q, &mut [], &mut |_, _, _| {}).expect("the CPU is always there").field;
+        let error = |field: &Field| error::measure(&particles, field, 200, 1, 0.0).potential_rel_l2;
+        [error(&own.fields[0]), error(&cpu)]
+    };
+    let all = [None, Some(5.5), Some(3.5)].map(of);
+    assert!(all.iter().all(|[own, cpu]| *own < 1.4 * cpu), "{all:?}");
+    assert!(all[0][0] < all[1][0] && all[1][0] < all[2][0], "{all:?}");
+}
+
+#[test]
 fn particles_made_on_gpus_have_the_errors_and_the_bits_of_others() {
     if on_host::is_there() {
         check_made(2, 4e-2);
@@ -228,6 +255,6 @@ fn pairs_of_cells_are_those_of_a_full_tree() {
     let options = FmmOptions { basis: Basis::Solid, leaf: 80, ..FmmOptions::default() };
     let plan = Plan::new(particles.columns(), &options).expect("good options");
     assert_eq!(plan.tree.levels.len(), 4);
-    assert_eq!(plan.pairs.m2l, m2l_pairs(3));
-    assert_eq!((m2l_pairs(0), m2l_pairs(1)), (0, 0));
+    assert_eq!(plan.pairs.m2l, m2l_pairs(3, [false; 3]));
+    assert_eq!((m2l_pairs(0, [false; 3]), m2l_pairs(1, [false; 3])), (0, 0));
 }

@@ -63,8 +63,9 @@ extern "C" __global__ void __launch_bounds__(128) p2l(const Problem p)
     const Middle middle = middle_of(p.cells[cell]);
     Real sums[LANE_TERMS] = {};
     for (uint32_t k = 0; k < list.count; k++) {
-        const Cell source = p.cells[p.x_list[list.first + k]];
-        add_moments(p, source.first, source.end, middle, sums, [](Real *const at, const Real q) { return q * inverted(at); });
+        const uint32_t entry = p.x_list[list.first + k];
+        const Cell source = p.cells[entry & UNDER_IMAGE];
+        add_moments(p, source.first, source.end, moved(middle, image_of(entry), -1), sums, [](Real *const at, const Real q) { return q * inverted(at); });
     }
     Real *const l = p.l + (uint64_t)cell * PITCH;
 #pragma unroll
@@ -174,11 +175,11 @@ extern "C" __global__ void __launch_bounds__(32 * M2P_WARPS) m2p(const Problem p
         const Record r = p.records[i < own.end ? i : own.first];
         Real4 total = {0, 0, 0, 0};
         for (uint32_t k = warp; k < list.count; k += M2P_WARPS) {
-            const uint32_t source = p.w[list.first + k];
+            const uint32_t entry = p.w[list.first + k], source = entry & UNDER_IMAGE;
             __syncwarp();
             make_factors(p, p.m + (uint64_t)source * PITCH, factors);
             __syncwarp();
-            const Middle middle = middle_of(p.cells[source]);
+            const Middle middle = moved(middle_of(p.cells[source]), image_of(entry));
             // With y = x / x^2 the potential is F(y) / |x|, of which F is a sum of regular harmonics.
             Real x[3], y[3], sum[4] = {0, 0, 0, 0};
             relative(r, middle, p, x);
@@ -226,22 +227,29 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
     Real4 *const factors = all[threadIdx.x / 32];
     const Middle middle = middle_of(own);
     const Real potential = (Real)middle.side, gradient = potential * potential;
+#if PERIODIC
+    const double unit = SINGLE ? 1 : middle.side;
+    const Background around = background(p, middle.x / unit, middle.y / unit, middle.z / unit);
+#endif
     Real of_near, of_slope;
     units_of(p, own, of_near, of_slope);
-    if (own.level >= 2) {
+    if (own.level >= FIRST_LEVEL) {
         make_factors(p, p.l + (uint64_t)cell * PITCH, factors);
         __syncwarp();
     }
     for (uint32_t i = own.first + lane; i < own.end; i += 32) {
         Real sum[4] = {0, 0, 0, 0};
-        if (own.level >= 2) {
-            Real at[3];
+        Real at[3] = {0, 0, 0};
+        if (own.level >= FIRST_LEVEL) {
             relative(p.records[i], middle, p, at);
             add_regular(factors, at, sum);
         }
         const Real4 near = p.near[i];
-        const Real4 out = {sum[0] * potential + near.x * of_near, sum[1] * gradient + near.y * of_slope,
+        Real4 out = {sum[0] * potential + near.x * of_near, sum[1] * gradient + near.y * of_slope,
                            sum[2] * gradient + near.z * of_slope, sum[3] * gradient + near.w * of_slope};
+#if PERIODIC
+        add_background(around, at, potential, out);
+#endif
         const Real zero = 0 * (out.x + out.y + out.z + out.w);
         if (!(zero == 0))
             atomicAdd((unsigned long long *)&p.status->lost, 1ull);

@@ -42,8 +42,8 @@ extern "C" __global__ void __launch_bounds__(M2L_THREADS, M2L_BLOCKS) m2l(const 
     __shared__ uint32_t targets[CELLS], there[27];
     __shared__ Byte steps[LISTED];
     __shared__ uint32_t step_count;
-    // The levels from the deepest on, and their octants.
-    uint32_t low = 0, high = 8 * ((uint32_t)p.deepest - 1);
+    // The levels from the deepest on, and their octants. The root has none.
+    uint32_t low = 0, high = 8 * ((uint32_t)p.deepest - (PERIODIC ? 0 : 1));
     while (high - low > 1) {
         const uint32_t middle = (low + high) / 2;
         if (p.tiles[middle] <= blockIdx.x)

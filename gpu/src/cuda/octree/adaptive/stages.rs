@@ -15,6 +15,7 @@ pub struct On<'a, T: Number, C: GpuDevice> {
     pub kernels: &'a Kernels<C>,
     pub shape: &'a Shape,
     pub memory: &'a Memory<T, C>,
+    pub is_periodic: bool,
     pub problem: Problem,
 }
 
@@ -77,19 +78,23 @@ fn below_the_first(levels: &Levels) -> usize {
 /// All stages from P2M on, and the lists. Those of P2P are made beside P2M and M2M, and P2P begins beside M2L, whose last blocks leave most
 /// of the GPU idle; it has the seconds from the end of L2L on.
 pub fn stages<T: Number, C: GpuDevice>(all: &[On<T, C>], levels: &Levels, tick: &mut Tick) -> Result<(), CudaError> {
-    let leaves = levels.leaves();
+    let (leaves, is_periodic) = (levels.leaves(), all[0].is_periodic);
+    let first = if is_periodic { 0 } else { 2 };
     all.iter().try_for_each(|on| on.device.fork())?;
     for on in all {
         on.launch_beside("list_leaves", Size::new(leaves.div_ceil(8), 256))?;
         on.launch("p2m", Size::of_warps(leaves), &[])?;
     }
     tick()?;
-    for level in (2..levels.deepest).rev() {
+    for level in (first..levels.deepest).rev() {
         all.iter().try_for_each(|on| on.of_level("m2m", levels, level))?;
+    }
+    if is_periodic {
+        all.iter().try_for_each(|on| on.launch("far_images", Size::new(1, on.shape.terms), &[]))?;
     }
     tick()?;
     all.iter().try_for_each(|on| on.device.fork())?;
-    let tiles = levels.tiles();
+    let tiles = levels.tiles(first.max(1));
     let (tiles, order) = (tiles[tiles.len() - 1] as usize, all[0].shape.terms.isqrt());
     for on in all {
         on.launch("m2l", Size::new(tiles, 16 * order), &[])?;
@@ -101,7 +106,7 @@ pub fn stages<T: Number, C: GpuDevice>(all: &[On<T, C>], levels: &Levels, tick: 
         on.launch("p2l", Size::of_warps(below_the_first(levels)), &[])?;
     }
     tick()?;
-    for level in 2..levels.deepest {
+    for level in first..levels.deepest {
         all.iter().try_for_each(|on| on.of_level("l2l", levels, level))?;
     }
     tick()?;
