@@ -52,6 +52,7 @@ impl<'a> Checker<'a> {
             StatementKind::Select { targets, reduce, values } => self.gather_selection(targets, *reduce, values),
             StatementKind::For { variable, from, to, body } => return self.for_loop(*variable, (*from, *to), body),
             StatementKind::If { arms, otherwise } => return self.branches(arms, otherwise.as_ref()),
+            StatementKind::Filter { condition } => self.filter(*condition),
             StatementKind::Return { value } => {
                 self.return_value(*value);
                 return true;

@@ -1,0 +1,68 @@
+//! `where`: pairs that do not count.
+
+use crate::cases::{reduced, refuse};
+
+#[test]
+fn a_filter_is_a_branch_around_all_reductions() {
+    for (filtered, branch) in [
+        ("where (t); o += a;", "if (t) { o += a; }"),
+        ("o += a; where (t);", "if (t) { o += a; }"),
+        ("where (a < b) && t; o max= a;", "if ((a < b) && t) { o max= a; }"),
+        ("where (a); o min= b;", "if (a) { o min= b; }"),
+        ("where (t); o += a; o -= b;", "if (t) { o += a; o -= b; }"),
+        ("where (t); if (u) { o += a; } else { o += b; }", "if (t) { if (u) { o += a; } else { o += b; } }"),
+        ("where (t); vo += (int32)w;", "if (t) { vo += (int32)w; }"),
+        ("where (t); vo[b] += a;", "if (t) { vo[b] += a; }"),
+        ("where (1); o += a;", "o += a;"),
+        ("where (2 > 1); o += a;", "o += a;"),
+    ] {
+        let output = if branch.contains("vo") { "vo" } else { "o" };
+        assert_eq!(reduced(filtered, output), reduced(branch, output), "{filtered}");
+    }
+}
+
+#[test]
+fn a_filter_is_for_all_outputs_and_several_have_all_to_be_passed() {
+    assert_eq!(reduced("where (t); o += a; xo += 1;", "o"), "+= mux(t, icast:int32(a), 0:int32)");
+    assert_eq!(reduced("where (t); o += a; xo += 1;", "xo"), "+= mux(t, 1:fixed32.8, 0:fixed32.8)");
+    // A later one is demanded where those before it hold.
+    let all = "mux(t, mux(nz(u), lt(a, b), 0:uint1), 0:uint1)";
+    let got = reduced("where (t); where (u); where (a < b); o += a;", "o");
+    assert_eq!(got, format!("+= mux({all}, icast:int32(a), 0:int32)"));
+}
+
+#[test]
+fn a_selection_takes_the_pairs_that_pass() {
+    let pins = "int32 key jpin; uint8 id jpin; uint1 t jpin; int32 best[2] fout; uint8 who[2] fout;";
+    let graph = |statements: &str| pg2::compile("k", &format!("{pins}\n{statements}")).expect("it compiles").graph;
+    let filtered = graph("where (t); (best, who) min= (key, id);");
+    assert_eq!(filtered.canonical(), graph("if (t) { (best, who) min= (key, id); }").canonical());
+    assert!(filtered.filter.is_some());
+}
+
+#[test]
+fn where_is_a_word_of_the_language_only_there() {
+    assert_eq!(reduced("where = a; o += where;", "o"), "+= icast:int32(a)");
+    assert_eq!(reduced("where = a; where (where < b); o += where;", "o"), "+= mux(lt(a, b), icast:int32(a), 0:int32)");
+    let outputs = ["where += a;", "where max= a;", "where min = a;"];
+    for statement in outputs {
+        pg2::compile("k", &format!("int32 a jpin; int32 where fout; {statement}")).expect("`where` may be an output");
+    }
+    let typed = "type where = int32; where a jpin; where o fout; o += (where)a;";
+    pg2::compile("k", typed).expect("`where` may be a format");
+}
+
+#[test]
+fn what_a_filter_cannot_be_is_refused() {
+    refuse(&[
+        ("where (0); o += a;", "PG0025"),
+        ("where (f); o += a;", "PG0048"),
+        ("where (v); o += a;", "PG0044"),
+        ("where (nobody); o += a;", "PG0011"),
+        ("where (o); o += a;", "PG0015"),
+        ("where t == 1; o += a;", "PG0004"),
+        ("where (t) { o += a; }", "PG0004"),
+        ("if (t) { where (u); } o += a;", "PG0019"),
+        ("for k in 0..2 { where (k < a); } o += a;", "PG0019"),
+    ]);
+}
