@@ -2,6 +2,7 @@
 
 pub mod area;
 pub mod explain;
+pub mod filtered;
 pub mod lane;
 pub mod origins;
 pub mod selections;
