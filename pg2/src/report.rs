@@ -3,5 +3,6 @@
 pub mod area;
 pub mod explain;
 pub mod lane;
+pub mod mapping;
 pub mod origins;
 pub mod selections;
