@@ -147,7 +147,7 @@ impl<'a> Cover<'a> {
                 shares[at] += 1.0;
                 let carry = matches!(gates[at], Gate::Carry(..));
                 // A carry goes on within its chain.
-                if !gates[k].is_logic() && !(carry && *bit == bits[2]) {
+                if !(gates[k].is_logic() || carry && *bit == bits[2]) {
                     hard[at][(bit & 1) as usize] = true;
                 }
             }
