@@ -19,7 +19,9 @@ pub fn actions(document: &mut Document, params: &CodeActionParams) -> Vec<CodeAc
         return Vec::new();
     }
     let asked = document.offsets(params.range);
-    analysis(document);
+    if analysis(document).is_none() {
+        return Vec::new();
+    }
     let Some(analysis) = &document.analysis else { return Vec::new() };
     let near = |d: &&Diagnostic| {
         let (_, shown) = shown_at(document, &analysis.sources, d);
@@ -30,7 +32,7 @@ pub fn actions(document: &mut Document, params: &CodeActionParams) -> Vec<CodeAc
 
 /// All definite remedies of a document at once.
 fn fix_all(document: &mut Document) -> Option<CodeAction> {
-    analysis(document);
+    analysis(document)?;
     let analysis = document.analysis.as_ref()?;
     let of_one = |d: &Diagnostic| {
         let own = |e: &&Edit| analysis.sources.place(e.span).0.origin == document.uri.as_str();

@@ -1,4 +1,6 @@
-//! The compiler's analysis of a document.
+//! The compiler's analysis of a document, made on a thread of its own.
+//!
+//! An answer that needs an analysis which is not finished says so in `missing`, and is asked for again when it is ([`crate::beside`]).
 
 use crate::document::{Document, MOST};
 use crate::uri::uri_of;
@@ -11,21 +13,31 @@ use pg2::syntax::lex::{TokenKind, lex};
 use pg2::syntax::names::{Definition, Kind, names};
 use pg2::syntax::sources::{Loaded, Sources};
 use std::path::Path;
+use std::sync::Arc;
 use terminal::include;
-use terminal::tables::{EDITOR, within};
+use terminal::tables::{EDITOR, Stop, within_or_stopped};
 
 /// Kernels of more operators are not built for the sake of a hover.
 const MOST_BUILT: usize = 3000;
 
 /// A compiled document.
 pub struct Analysis {
+    /// The state of the document that was compiled.
+    pub state: u64,
     /// As it was written; `None` if it does not compile.
-    pub graph: Option<Graph>,
+    pub graph: Option<Arc<Graph>>,
     /// The document and the files that it includes, as the editor has them or as they were saved last; their origins are URIs.
-    pub sources: Sources,
+    pub sources: Arc<Sources>,
     pub found: Vec<Diagnostic>,
-    /// Built when first asked for.
-    pipeline: Option<Option<Pipeline>>,
+    /// Built when first asked for; `None` inside where it cannot be.
+    pub pipeline: Option<Option<Pipeline>>,
+}
+
+/// What an answer would have needed and was not there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Missing {
+    Analysis,
+    Pipeline,
 }
 
 /// When the values of a pipeline are there, and what they can be.
@@ -45,25 +57,69 @@ pub struct PipelineValue {
     pub bounds: Bounds,
 }
 
-/// The analysis of a document's text as it is now.
-pub fn analysis(document: &mut Document) -> &mut Analysis {
-    if document.analysis.is_none() {
-        let sources = sources(document);
-        let compiled = within(EDITOR, || pg2::compile_sources(&document.name(), &sources));
-        let (graph, found) = match compiled {
-            Ok(compiled) => (Some(compiled.graph), compiled.warnings),
-            Err(errors) => (None, errors),
-        };
-        document.analysis = Some(Analysis { graph, sources, found, pipeline: None });
-    }
-    document.analysis.as_mut().expect("just made")
+/// The text of a document, to be compiled elsewhere.
+pub struct Task {
+    name: String,
+    state: u64,
+    sources: Arc<Sources>,
 }
 
-fn sources(document: &Document) -> Sources {
+impl Task {
+    pub fn new(document: &mut Document) -> Task {
+        Task { name: document.name(), state: document.state, sources: sources(document) }
+    }
+
+    /// The analysis that stands for one in which the compiler failed.
+    pub fn failed(&self) -> Analysis {
+        let sources = self.sources.clone();
+        Analysis { state: self.state, graph: None, sources, found: Vec::new(), pipeline: None }
+    }
+
+    /// Compiles it; what it gives after it was told to stop is worth nothing.
+    pub fn compile(self, stop: &Stop) -> Analysis {
+        let Task { name, state, sources } = self;
+        let compiled = within_or_stopped(EDITOR, stop, || pg2::compile_sources(&name, &sources));
+        let (graph, found) = match compiled {
+            Ok(compiled) => (Some(Arc::new(compiled.graph)), compiled.warnings),
+            Err(errors) => (None, errors),
+        };
+        Analysis { state, graph, sources, found, pipeline: None }
+    }
+}
+
+/// The analysis of a document's text as it is now.
+pub fn analysis(document: &mut Document) -> Option<&mut Analysis> {
+    if document.analysis.as_ref().is_none_or(|a| a.state != document.state) {
+        document.missing = Some(Missing::Analysis);
+        return None;
+    }
+    document.analysis.as_mut()
+}
+
+/// The same, or that of an earlier text where an answer may be old.
+pub fn last_analysis(document: &mut Document) -> Option<&mut Analysis> {
+    if document.may_be_old && document.analysis.is_some() { document.analysis.as_mut() } else { analysis(document) }
+}
+
+/// The pipeline of a document that compiles and is small; that of an earlier text is not built for an answer that may be old.
+pub fn pipeline(document: &mut Document) -> Option<&Pipeline> {
+    let state = document.state;
+    let known = last_analysis(document)?;
+    if known.graph.is_some() && known.pipeline.is_none() && known.state == state {
+        document.missing = Some(Missing::Pipeline);
+    }
+    document.analysis.as_ref()?.pipeline.as_ref()?.as_ref()
+}
+
+/// The document and the files that it includes.
+pub fn sources(document: &mut Document) -> Arc<Sources> {
+    if let Some(known) = &document.sources {
+        return known.clone();
+    }
     let path = document.path();
     let key = path.as_ref().map_or_else(|| document.uri.to_string(), |p| include::key(p));
     let own = Loaded { key, origin: document.uri.to_string(), text: document.text.to_string() };
-    Sources::gather(own, &mut |from, name| {
+    let sources = Sources::gather(own, &mut |from, name| {
         if path.is_none() {
             return Err("save this file first, so that it has a folder".into());
         }
@@ -71,35 +127,30 @@ fn sources(document: &Document) -> Sources {
         let origin = uri_of(Path::new(&loaded.key));
         let text = document.open.borrow().get(&loaded.key).cloned().unwrap_or(loaded.text);
         Ok(Loaded { origin, text, key: loaded.key })
+    });
+    document.sources.insert(Arc::new(sources)).clone()
+}
+
+/// An included file that defines a name for all, with the definition.
+pub fn elsewhere(sources: &Sources, name: &str) -> Option<(Document, Definition)> {
+    sources.files().iter().skip(1).find_map(|file| {
+        let text = sources.text_of(file);
+        let found = names(text).definitions.into_iter().find(|d| d.name == name && d.scope.end == text.len())?;
+        Some((Document::new(file.origin.parse().ok()?, text.into(), None), found))
     })
 }
 
-impl Analysis {
-    /// An included file that defines a name for all, with the definition.
-    pub fn elsewhere(&self, name: &str) -> Option<(Document, Definition)> {
-        self.sources.files().iter().skip(1).find_map(|file| {
-            let text = self.sources.text_of(file);
-            let found = names(text).definitions.into_iter().find(|d| d.name == name && d.scope.end == text.len())?;
-            Some((Document::new(file.origin.parse().ok()?, text.into(), None), found))
-        })
-    }
-
-    /// Definitions of included files for all, each with the text that it stands in.
-    pub fn included(&self) -> impl Iterator<Item = (Definition, &str)> {
-        self.sources.files().iter().skip(1).flat_map(|file| {
-            let text = self.sources.text_of(file);
-            let own = names(text).definitions.into_iter().filter(|d| d.scope.end == text.len());
-            own.map(move |d| (d, text))
-        })
-    }
-
-    pub fn pipeline(&mut self) -> Option<&Pipeline> {
-        let graph = self.graph.as_ref()?;
-        self.pipeline.get_or_insert_with(|| built(graph)).as_ref()
-    }
+/// Definitions of included files for all, each with the text that it stands in.
+pub fn included(sources: &Sources) -> impl Iterator<Item = (Definition, &str)> {
+    sources.files().iter().skip(1).flat_map(|file| {
+        let text = sources.text_of(file);
+        let own = names(text).definitions.into_iter().filter(|d| d.scope.end == text.len());
+        own.map(move |d| (d, text))
+    })
 }
 
-fn built(graph: &Graph) -> Option<Pipeline> {
+/// The pipeline of a kernel that is not too large for it.
+pub fn built(graph: &Graph) -> Option<Pipeline> {
     if graph.nodes.len() > MOST_BUILT {
         return None;
     }
@@ -122,11 +173,10 @@ fn built(graph: &Graph) -> Option<Pipeline> {
 
 /// The findings as the protocol has them.
 pub fn diagnostics(document: &mut Document) -> Vec<lsp_types::Diagnostic> {
-    analysis(document);
     // A file that declares no pin is there to be included.
     let is_part = !document.names().definitions.iter().any(|d| d.kind == Kind::Pin);
     let is_whole = |d: &&Diagnostic| !is_part || !matches!(d.code, codes::NO_OUTPUT | codes::UNUSED_NAME);
-    let analysis = document.analysis.as_ref().expect("just made");
+    let Some(analysis) = &document.analysis else { return Vec::new() };
     analysis.found.iter().filter(is_whole).take(MOST).map(|d| diagnostic(document, &analysis.sources, d)).collect()
 }
 

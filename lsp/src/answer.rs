@@ -1,7 +1,7 @@
 //! Requests about one document: one line each in [`ANSWERS`].
 
 use crate::action::actions;
-use crate::analysis::analysis;
+use crate::analysis::{elsewhere, sources};
 use crate::complete::complete;
 use crate::document::{Document, MOST};
 use crate::hover::hover;
@@ -100,7 +100,7 @@ fn definition(document: &mut Document, at: usize) -> Option<GotoDefinitionRespon
         return Some(document.location(span).into());
     }
     let name = used.span.of(&document.text).to_string();
-    let (file, found) = analysis(document).elsewhere(&name)?;
+    let (file, found) = elsewhere(&sources(document), &name)?;
     Some(file.location(found.span).into())
 }
 

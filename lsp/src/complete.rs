@@ -1,7 +1,7 @@
 //! Completion by context: classes where a declaration wants one, reductions behind an output, functions of real numbers inside
 //! `pg_fn`; otherwise what a statement or an expression may hold.
 
-use crate::analysis::analysis;
+use crate::analysis::{included, sources};
 use crate::document::{Document, MOST};
 use crate::hover::{self, CLASSES, markdown};
 use crate::signature::calls_at;
@@ -55,7 +55,8 @@ pub fn complete(document: &mut Document, at: usize) -> Vec<CompletionItem> {
         items.push(first(item(&d.name, symbol_kind(d.kind), what, None), wants_format(statement)));
     }
     if document.may_include() {
-        for (d, text) in analysis(document).included().take(MOST).filter(|(d, _)| seen.insert(d.name.clone())) {
+        let sources = sources(document);
+        for (d, text) in included(&sources).take(MOST).filter(|(d, _)| seen.insert(d.name.clone())) {
             items.push(item(&d.name, symbol_kind(d.kind), hover::first_line(d.statement.of(text)), None));
         }
     }

@@ -1,15 +1,17 @@
 //! An open document, and what the compiler makes of it.
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, Missing};
 use crate::text::Text;
 use crate::uri::path_of;
 use lsp_types::{Location, Position, Range, TextDocumentContentChangeEvent, Uri};
 use pg2::diag::Span;
 use pg2::syntax::names::Names;
+use pg2::syntax::sources::Sources;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The texts of open files by the keys of their paths, as the editor has them: files that include them see these.
 pub type Open = Rc<RefCell<HashMap<String, String>>>;
@@ -26,22 +28,37 @@ pub struct Document {
     pub text: Text,
     /// The editor's number for this state; none for a file that is read from the disk.
     pub version: Option<i32>,
+    /// The number of what it and the files that it includes hold now; no other state of any document has it.
+    pub state: u64,
     names: Option<Names>,
     pub open: Open,
-    /// The compiler's analysis, once that was asked for.
+    /// It and the files that it includes, once these were read.
+    pub sources: Option<Arc<Sources>>,
+    /// The last analysis that was finished.
     pub analysis: Option<Analysis>,
+    /// Whether an answer may come from an analysis of an earlier state.
+    pub may_be_old: bool,
+    /// What the last answer would have needed.
+    pub missing: Option<Missing>,
 }
 
 impl Document {
     pub fn new(uri: Uri, text: String, version: Option<i32>) -> Document {
-        Document { uri, text: Text::new(text), version, names: None, open: Open::default(), analysis: None }
+        let (text, open) = (Text::new(text), Open::default());
+        let (names, sources, analysis, missing) = (None, None, None, None);
+        Document { uri, text, version, state: 0, names, open, sources, analysis, may_be_old: false, missing }
     }
 
     /// Applies changes: each replaces a range, or the whole text.
     pub fn change(&mut self, changes: &[TextDocumentContentChangeEvent], version: i32) {
         self.version = Some(version);
         self.text.change(changes);
-        (self.names, self.analysis) = (None, None);
+        self.names = None;
+    }
+
+    /// Gives what it and the files that it includes hold now another number.
+    pub fn is_now(&mut self, state: u64) {
+        (self.state, self.sources) = (state, None);
     }
 
     pub fn names(&mut self) -> &Names {
@@ -65,11 +82,9 @@ impl Document {
         self.text.len() > LARGE
     }
 
-    /// Forgets what the text tells, where it is large: hundreds of bytes for a name.
-    pub fn forget_if_large(&mut self) {
-        if self.is_large() {
-            (self.names, self.analysis) = (None, None);
-        }
+    /// Forgets what the text tells: hundreds of bytes for a name.
+    pub fn forget(&mut self) {
+        (self.names, self.sources, self.analysis) = (None, None, None);
     }
 
     /// The file, if it is one.

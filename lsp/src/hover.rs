@@ -1,6 +1,6 @@
 //! Hover: what stands at a position, with format, cycle and range where they are known.
 
-use crate::analysis::{PipelineValue, analysis};
+use crate::analysis::{PipelineValue, elsewhere, last_analysis, pipeline, sources};
 use crate::document::Document;
 use hdl::{Bounds, Format};
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
@@ -73,7 +73,7 @@ pub fn hover(document: &mut Document, at: usize) -> Option<Hover> {
                 let statement = statement(&document.text, &definition);
                 Some(defined(document, &statement, &definition))
             }
-            None => analysis(document).elsewhere(&word).map(|(file, definition)| {
+            None => elsewhere(&sources(document), &word).map(|(file, definition)| {
                 let statement = statement(&file.text, &definition);
                 defined(document, &statement, &definition)
             }),
@@ -94,8 +94,12 @@ fn defined(document: &mut Document, statement: &str, definition: &Definition) ->
         Kind::Pin | Kind::Const | Kind::Value => {}
     }
     let name = &definition.name;
-    let analysis = analysis(document);
-    let Some(graph) = &analysis.graph else {
+    let state = document.state;
+    let Some(analysis) = last_analysis(document) else { return text };
+    if analysis.state != state {
+        text += "_before the last edit; the file is being analysed_\n\n";
+    }
+    let Some(graph) = analysis.graph.clone() else {
         return text + "not known before the errors of this file are corrected";
     };
     if let Some(pin) = graph.pins.iter().find(|p| p.name == *name) {
@@ -118,7 +122,7 @@ fn defined(document: &mut Document, statement: &str, definition: &Definition) ->
             (several, _) => several.join(", "),
         };
     }
-    let Some(pipeline) = analysis.pipeline() else { return text };
+    let Some(pipeline) = pipeline(document) else { return text };
     let values: Vec<&PipelineValue> = pipeline.values.iter().filter(|v| of(&v.name)).collect();
     let (Some(first), Some(last)) = (values.iter().map(|v| v.ready).min(), values.iter().map(|v| v.ready).max()) else {
         return text;

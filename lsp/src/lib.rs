@@ -1,11 +1,13 @@
 //! The language server of PG2 for editors, over standard input and output.
 //!
-//! One thread reads messages, so that a change that is overtaken by the next one is not diagnosed; the other answers them
-//! in order. Positions in the protocol count UTF-16 units; see `document`.
+//! One thread reads messages and one answers them; documents are analysed beside, each on a thread of its own ([`beside`]). So no
+//! request waits for another document, and a change that is overtaken by the next one is not diagnosed. Positions in the protocol count
+//! UTF-16 units; see `document`.
 
 mod action;
 mod analysis;
 mod answer;
+mod beside;
 mod complete;
 mod document;
 mod frame;
@@ -19,17 +21,19 @@ mod text;
 mod uri;
 mod workspace;
 
+use analysis::Missing;
+use beside::{Beside, Event};
 use document::{Document, Open};
 use frame::Incoming;
 use lsp_server::{ErrorCode, Message, Notification, Request, Response};
 use lsp_types::notification::{
-    DidChangeTextDocument, DidChangeWatchedFiles, DidCloseTextDocument, DidOpenTextDocument, DidSaveTextDocument, Exit,
-    Initialized, LogMessage, Notification as Notified, PublishDiagnostics,
+    Cancel, DidChangeTextDocument, DidChangeWatchedFiles, DidCloseTextDocument, DidOpenTextDocument,
+    DidSaveTextDocument, Exit, Initialized, LogMessage, Notification as Notified, PublishDiagnostics,
 };
 use lsp_types::request::{Initialize, RegisterCapability, Request as Requested, Shutdown, WorkspaceSymbolRequest};
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CompletionOptions, Diagnostic, DidChangeWatchedFilesRegistrationOptions,
-    DocumentLinkOptions, FileSystemWatcher, InitializeResult, LogMessageParams, MessageType, OneOf,
+    DocumentLinkOptions, FileSystemWatcher, InitializeResult, LogMessageParams, MessageType, NumberOrString, OneOf,
     PositionEncodingKind, PublishDiagnosticsParams, Registration, RegistrationParams, RenameOptions,
     SemanticTokensFullOptions, SemanticTokensOptions, ServerCapabilities, ServerInfo, SignatureHelpOptions,
     TextDocumentIdentifier, TextDocumentSyncKind, TextDocumentSyncOptions, Uri,
@@ -39,27 +43,28 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use terminal::failure::Failure;
 
 /// Serves until the client says `exit` or goes away.
 pub fn serve() -> Result<(), Failure> {
-    let (send, messages) = channel();
+    let (send, events) = channel();
+    let incoming = send.clone();
     std::thread::spawn(move || {
         let mut input = frame::Reader::new(std::io::stdin().lock());
         while let Some(message) = input.read() {
-            if send.send(message).is_err() {
+            if incoming.send(Event::Incoming(message)).is_err() {
                 return;
             }
         }
+        let _ = incoming.send(Event::End);
     });
-    let mut server = Server::default();
-    server.serve(&messages);
+    let mut server = Server::new(Beside::new(send));
+    server.serve(&events);
     // The protocol wants status 1 from a server that was not asked to shut down.
     if server.shut_down { Ok(()) } else { Err(Failure::Input("the client left without `shutdown`".into())) }
 }
 
-#[derive(Default)]
 struct Server {
     initialized: bool,
     shut_down: bool,
@@ -72,6 +77,11 @@ struct Server {
     watches: bool,
     /// Documents that have changed since they were diagnosed.
     changed: BTreeSet<Uri>,
+    /// The number of the last state of any document.
+    states: u64,
+    /// What the last answer would have needed, and of which document.
+    missing: Option<(Uri, Missing)>,
+    beside: Beside,
 }
 
 /// An error that answers a request.
@@ -85,40 +95,73 @@ struct About {
 }
 
 impl Server {
-    fn serve(&mut self, messages: &Receiver<Incoming>) {
+    fn new(beside: Beside) -> Server {
+        Server {
+            initialized: false,
+            shut_down: false,
+            documents: BTreeMap::new(),
+            open: Open::default(),
+            folders: Vec::new(),
+            watches: false,
+            changed: BTreeSet::new(),
+            states: 0,
+            missing: None,
+            beside,
+        }
+    }
+
+    fn serve(&mut self, events: &Receiver<Event>) {
         loop {
-            let message = match messages.try_recv() {
-                Ok(message) => message,
-                Err(TryRecvError::Disconnected) => return,
-                Err(TryRecvError::Empty) => {
-                    self.diagnose();
-                    let Ok(message) = messages.recv() else { return };
-                    message
+            let message = match self.next(events) {
+                Event::End => return,
+                Event::Analysed(uri, analysis) if !self.shut_down => {
+                    self.analysed(uri, analysis);
+                    continue;
                 }
+                Event::Built(uri, state, pipeline) if !self.shut_down => {
+                    self.built(uri, state, pipeline);
+                    continue;
+                }
+                // Nobody waits for it any longer.
+                Event::Analysed(..) | Event::Built(..) => continue,
+                Event::Incoming(message) => message,
             };
-            let is_large = self.documents.values().any(Document::is_large);
             match message {
-                Incoming::Message(Message::Request(request)) => frame::write(self.request(request)),
+                Incoming::Message(Message::Request(request)) => self.request(request),
                 Incoming::Message(Message::Notification(note)) if note.method == Exit::METHOD => return,
                 Incoming::Message(Message::Notification(note)) => self.notification(note),
                 // Nobody asked for it.
                 Incoming::Message(Message::Response(_)) => {}
                 Incoming::Malformed(code, why) => frame::refuse(code, &why),
             }
-            if is_large {
-                terminal::memory::give_back();
-            }
         }
     }
 
-    fn request(&mut self, request: Request) -> Response {
+    fn request(&mut self, request: Request) {
+        match self.reply(&request) {
+            Ok(response) => {
+                frame::write(response);
+                if let Ok(about) = About::deserialize(&request.params) {
+                    self.settle(&about.text_document.uri);
+                }
+            }
+            Err((uri, missing)) => self.beside.keep(request, uri, missing),
+        }
+    }
+
+    /// The answer to a request, or the document that it is about and what it needs of it and is not there.
+    fn reply(&mut self, request: &Request) -> Result<Response, (Uri, Missing)> {
         // A fault in one answer must not cost the editor its server.
         let answer = catch_unwind(AssertUnwindSafe(|| self.answer(&request.method, &request.params)));
         let failed = |_| Err((ErrorCode::InternalError, format!("`{}` failed inside the server", request.method)));
-        match answer.unwrap_or_else(failed) {
-            Ok(result) => Response::new_ok(request.id, result),
-            Err((code, why)) => Response::new_err(request.id, code as i32, why),
+        if let Some(missing) = self.missing.take() {
+            return Err(missing);
         }
+        let id = request.id.clone();
+        Ok(match answer.unwrap_or_else(failed) {
+            Ok(result) => Response::new_ok(id, result),
+            Err((code, why)) => Response::new_err(id, code as i32, why),
+        })
     }
 
     fn answer(&mut self, method: &str, params: &Value) -> Result<Value, Refused> {
@@ -139,6 +182,7 @@ impl Server {
             }
             Shutdown::METHOD => {
                 self.shut_down = true;
+                self.beside.leave();
                 return Ok(Value::Null);
             }
             _ if self.shut_down => return Err((ErrorCode::InvalidRequest, "the server is shut down".into())),
@@ -156,7 +200,7 @@ impl Server {
             return Err((ErrorCode::InvalidParams, "the parameters name no open document".into()));
         };
         let answer = answer(document, params).map_err(wrong);
-        document.forget_if_large();
+        self.missing = document.missing.take().map(|missing| (about.text_document.uri, missing));
         answer
     }
 
@@ -184,7 +228,7 @@ impl Server {
                 document.tell();
                 self.documents.insert(item.uri.clone(), document);
                 self.including(&item.uri);
-                self.changed.insert(item.uri);
+                self.moved(&item.uri);
             }
             DidChangeTextDocument::METHOD => {
                 let params = params::<DidChangeTextDocument>(note)?;
@@ -192,7 +236,7 @@ impl Server {
                 document.change(&params.content_changes, params.text_document.version);
                 document.tell();
                 self.including(&params.text_document.uri);
-                self.changed.insert(params.text_document.uri);
+                self.moved(&params.text_document.uri);
             }
             DidCloseTextDocument::METHOD => {
                 let uri = params::<DidCloseTextDocument>(note)?.text_document.uri;
@@ -202,12 +246,21 @@ impl Server {
                 }
                 self.including(&uri);
                 self.changed.remove(&uri);
+                self.beside.stop(&uri);
+                self.beside.refuse_about(&uri, ErrorCode::RequestCanceled, "the document is closed");
                 publish(uri, None, Vec::new());
             }
             // What was saved may be included by others.
             DidSaveTextDocument::METHOD | DidChangeWatchedFiles::METHOD => {
-                self.documents.values_mut().for_each(|d| d.analysis = None);
-                self.changed.extend(self.documents.keys().cloned());
+                let all: Vec<Uri> = self.documents.keys().cloned().collect();
+                all.iter().for_each(|uri| self.moved(uri));
+            }
+            Cancel::METHOD => {
+                let id = match params::<Cancel>(note)?.id {
+                    NumberOrString::Number(id) => id.into(),
+                    NumberOrString::String(id) => id.into(),
+                };
+                self.beside.cancel(&id);
             }
             Initialized::METHOD if self.watches => watch()?,
             _ => {}
@@ -217,24 +270,19 @@ impl Server {
 
     /// Diagnoses anew what may include a document that has changed.
     fn including(&mut self, changed: &Uri) {
-        for (uri, document) in self.documents.iter_mut().filter(|(uri, d)| *uri != changed && d.may_include()) {
-            document.analysis = None;
-            self.changed.insert(uri.clone());
-        }
+        let may = self.documents.iter().filter(|(uri, d)| *uri != changed && d.may_include());
+        let all: Vec<Uri> = may.map(|(uri, _)| uri.clone()).collect();
+        all.iter().for_each(|uri| self.moved(uri));
     }
 
-    /// Publishes what is wrong with the documents that have changed.
-    fn diagnose(&mut self) {
-        for uri in std::mem::take(&mut self.changed) {
-            let Some(document) = self.documents.get_mut(&uri) else { continue };
-            let found = catch_unwind(AssertUnwindSafe(|| analysis::diagnostics(document))).unwrap_or_default();
-            document.forget_if_large();
-            let is_large = document.is_large();
-            publish(uri, document.version, found);
-            if is_large {
-                terminal::memory::give_back();
-            }
-        }
+    /// Diagnoses a document anew, since it or what it includes is not as it was.
+    fn moved(&mut self, uri: &Uri) {
+        let Some(document) = self.documents.get_mut(uri) else { return };
+        self.states += 1;
+        document.is_now(self.states);
+        self.changed.insert(uri.clone());
+        self.beside.stop(uri);
+        self.beside.refuse_about(uri, ErrorCode::ContentModified, "the document has changed since");
     }
 }
 

@@ -75,7 +75,7 @@ pub fn hints(document: &mut Document, range: Range) -> Vec<InlayHint> {
     let wanted = |d: &&pg2::syntax::names::Definition| d.kind == Kind::Value && inside(d.span);
     let defined: Vec<(String, Span)> =
         document.names().definitions.iter().filter(wanted).take(MOST).map(|d| (d.name.clone(), d.span)).collect();
-    let Some(graph) = &analysis(document).graph else { return Vec::new() };
+    let Some(graph) = analysis(document).and_then(|a| a.graph.clone()) else { return Vec::new() };
     // The format and the number of elements of each name; none where there are several formats.
     let mut known: HashMap<&str, Option<(hdl::Format, usize)>> = HashMap::new();
     for node in graph.nodes.iter().filter(|n| !n.name.is_empty()) {

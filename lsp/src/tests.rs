@@ -1,9 +1,12 @@
 //! Answers about a document, without a client around them.
 
 use crate::action::actions;
+use crate::analysis::{Missing, Task, built, diagnostics};
 use crate::answer;
 use crate::document::{Document, Open};
 use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
+use terminal::tables::Stop;
 
 const TEXT: &str = "// first\n// second\nfloat18.9 x jpin;\nfixed64.30 o fout;\nconst G = 3;\nfn twice(a, b) = 2 * a + b;\ny = x * G;\n\
                     if (y > 0) {\n    o += (fixed64.30)twice(y, y);\n}\n";
@@ -20,7 +23,23 @@ fn kernel(text: &str) -> Document {
 fn ask(document: &mut Document, method: &str, more: Value) -> serde_json::Result<Value> {
     let mut params = json!({"textDocument": {"uri": document.uri.as_str()}});
     params.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
-    answer::find(&format!("textDocument/{method}")).expect("a known method")(document, &params)
+    let answer = answer::find(&format!("textDocument/{method}")).expect("a known method");
+    loop {
+        let answer = answer(document, &params);
+        match document.missing.take() {
+            None => return answer,
+            Some(Missing::Analysis) => analyse(document),
+            Some(Missing::Pipeline) => {
+                let known = document.analysis.as_mut().expect("a pipeline is asked of one");
+                known.pipeline = Some(built(known.graph.as_ref().expect("it compiles")));
+            }
+        }
+    }
+}
+
+/// What a thread beside does.
+fn analyse(document: &mut Document) {
+    document.analysis = Some(Task::new(document).compile(&Stop::default()));
 }
 
 fn at(line: u32, character: u32) -> Value {
@@ -154,6 +173,7 @@ fn all_remedies_are_made_at_once() {
         "textDocument": {"uri": "untitled:k"}, "context": {"diagnostics": [], "only": ["source.fixAll"]},
         "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}},
     });
+    analyse(&mut document);
     let offered = actions(&mut document, &serde_json::from_value(params).unwrap());
     let offered = serde_json::to_value(offered).unwrap();
     let mended = applied(text, &offered[0]["edit"]["changes"]["untitled:k"]);
@@ -170,16 +190,68 @@ fn an_open_file_is_seen_by_those_that_include_it() {
     let text = "include \"lib.pg2\";\nint8 a ipin;\nint32 o fout;\no += (int32)a + G;\n";
     let (mut main, mut lib) = (open(&uri("main.pg2"), text), open(&uri("lib.pg2"), "const H = 3;\n"));
     (main.open, lib.open) = (shared.clone(), shared);
-    assert_eq!(crate::analysis::diagnostics(&mut main), vec![]);
+    let found = |document: &mut Document| {
+        analyse(document);
+        diagnostics(document)
+    };
+    assert_eq!(found(&mut main), vec![]);
     let items = ask(&mut main, "completion", at(3, 14)).unwrap();
     assert!(items.as_array().expect("a list").iter().any(|i| i["label"] == "G"), "{items}");
     let links = ask(&mut main, "documentLink", json!({})).unwrap();
     assert!(links[0]["target"].as_str().is_some_and(|t| t.ends_with("/lib.pg2")), "{links}");
     // A file of constants alone is no kernel, and no mistake either.
-    assert_eq!(crate::analysis::diagnostics(&mut lib), vec![]);
+    assert_eq!(found(&mut lib), vec![]);
     lib.tell();
-    main.analysis = None;
-    let found = crate::analysis::diagnostics(&mut main);
+    main.is_now(1);
+    let found = found(&mut main);
     assert!(found.iter().any(|d| d.message.contains("`G`")), "{found:?}");
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn an_answer_waits_for_an_analysis_or_comes_from_the_one_before() {
+    let text = "float18.9 x jpin;\nfixed64.30 o fout;\ny = x * x;\no += (fixed64.30)y;\n";
+    let mut document = kernel(text);
+    let params = json!({"textDocument": {"uri": "untitled:k"}, "position": {"line": 2, "character": 0}});
+    let hover = answer::find("textDocument/hover").expect("it is known");
+    let once = |document: &mut Document| {
+        let answer = hover(document, &params).expect("right parameters");
+        (answer["contents"]["value"].as_str().unwrap_or_default().to_string(), document.missing.take())
+    };
+    // Without one before, and with a pipeline that is not built yet.
+    document.may_be_old = true;
+    assert_eq!(once(&mut document).1, Some(Missing::Analysis));
+    analyse(&mut document);
+    assert_eq!(once(&mut document).1, Some(Missing::Pipeline));
+    assert!(ask(&mut document, "hover", at(2, 0)).unwrap()["contents"]["value"].as_str().unwrap().contains("ready in"));
+    document.is_now(1);
+    let (text, missing) = once(&mut document);
+    assert!(missing.is_none() && text.contains("`float18.9`") && text.contains("ready in"), "{text}");
+    assert!(text.contains("before the last edit"), "{text}");
+    // What is made of places in the text is never old.
+    let range = json!({"range": {"start": {"line": 0, "character": 0}, "end": {"line": 4, "character": 0}}});
+    for (method, more) in [("inlayHint", range.clone()), ("codeAction", range)] {
+        let mut params = json!({"textDocument": {"uri": "untitled:k"}, "context": {"diagnostics": []}});
+        params.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        let answer = answer::find(&format!("textDocument/{method}")).expect("it is known");
+        answer(&mut document, &params).expect("right parameters");
+        assert_eq!(document.missing.take(), Some(Missing::Analysis), "{method}");
+    }
+    // Words of the language need none.
+    document.may_be_old = false;
+    let params = json!({"textDocument": {"uri": "untitled:k"}, "position": {"line": 0, "character": 2}});
+    assert!(hover(&mut document, &params).unwrap()["contents"]["value"].is_string() && document.missing.is_none());
+}
+
+#[test]
+fn an_analysis_that_nobody_waits_for_fits_no_function() {
+    let text = "float25.16 x jpin;\nfixed64.30 o fout;\no += (fixed64.30)pg_fn(x, exp(sin(x)), 0.5, 1.75);\n";
+    let mut document = kernel(text);
+    let stop = Stop::default();
+    stop.store(true, Ordering::Relaxed);
+    let stopped = Task::new(&mut document).compile(&stop);
+    let codes = |found: &[pg2::diag::Diagnostic]| found.iter().map(|d| d.code).collect::<Vec<_>>();
+    assert_eq!(codes(&stopped.found), [pg2::diag::codes::FUNCTION_WORK]);
+    analyse(&mut document);
+    assert_eq!(codes(&document.analysis.as_ref().unwrap().found), Vec::<&str>::new());
 }

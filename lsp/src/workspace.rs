@@ -77,7 +77,9 @@ pub fn symbols<'a>(
     for document in open {
         seen.extend(document.path());
         symbols_of(document, &query, &mut found);
-        document.forget_if_large();
+        if document.is_large() {
+            document.forget();
+        }
     }
     let mut files = Vec::new();
     folders.iter().for_each(|folder| kernels(folder, MOST_LEVELS, &mut files));

@@ -9,6 +9,7 @@ mod constants;
 mod default;
 mod elements;
 mod expr;
+mod filter;
 mod finish;
 mod fitted;
 mod foreign;
@@ -92,6 +93,8 @@ struct Checker<'a> {
     slots_before: Vec<BTreeMap<(usize, usize), Slot>>,
     /// The selections so far.
     selected: Vec<select::Selected>,
+    /// The conditions of `where`, and their places.
+    filters: Vec<(value::Typed, Span)>,
     /// Where names are defined, and which of these places are ever used.
     definitions: BTreeMap<usize, (Word<'a>, bool)>,
     used: HashSet<usize>,
@@ -178,6 +181,7 @@ impl<'a> Checker<'a> {
             slots: Vec::new(),
             slots_before: Vec::new(),
             selected: Vec::new(),
+            filters: Vec::new(),
             definitions: BTreeMap::new(),
             used: HashSet::new(),
             resolved: HashSet::new(),

@@ -6,6 +6,7 @@ pub(crate) mod builder;
 use crate::diag::Span;
 use hdl::engine::Table;
 use hdl::number::exact::{self, Exact};
+use hdl::number::format::UINT1;
 use hdl::number::reduce::{Ranked, Record, Selection};
 use hdl::op::semantics::DOUBLE;
 use hdl::op::{Inst, Operator};
@@ -176,6 +177,8 @@ pub struct Graph {
     pub bins: Vec<Bins>,
     /// Those of them whose elements are no outputs of this graph, of which it has the places and values instead.
     pub gathered: Vec<Gathered>,
+    /// The condition of the pairs that count, which the outputs' values rest on already (RULES L19); a simplified graph has none.
+    pub filter: Option<NodeId>,
     /// For each node when its flags count; empty until [`crate::middle::demand::mark`] has found it, as simplification does.
     pub demand: Vec<Demand>,
 }
@@ -427,12 +430,15 @@ impl Graph {
                 return Err("the places of a selection do not take one value".into());
             }
         }
+        if self.filter.is_some_and(|f| self.nodes.get(f.0 as usize).is_none_or(|n| n.format != UINT1)) {
+            return Err("the filter is no condition".into());
+        }
         if !self.demand.is_empty() && self.demand.len() != self.nodes.len() {
             return Err("the demand is not that of each node".into());
         }
         for (k, demand) in self.demand.iter().enumerate() {
             if let Demand::When(c) = demand
-                && self.nodes.get(c.0 as usize).is_none_or(|n| n.format != hdl::number::format::UINT1)
+                && self.nodes.get(c.0 as usize).is_none_or(|n| n.format != UINT1)
             {
                 return Err(format!("node %{k}: its demand is no condition"));
             }
@@ -488,6 +494,6 @@ impl fmt::Display for Graph {
         for o in &self.outputs {
             writeln!(f, "{} {} %{}", self.pins[o.pin].column(o.element), o.reduce, o.value.0)?;
         }
-        Ok(())
+        self.filter.iter().try_for_each(|filter| writeln!(f, "where %{}", filter.0))
     }
 }

@@ -3,6 +3,7 @@
 pub mod bins;
 pub mod budget;
 pub mod demand;
+pub mod filter;
 pub mod fold;
 pub mod gather;
 pub mod library;

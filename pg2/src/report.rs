@@ -2,6 +2,8 @@
 
 pub mod area;
 pub mod explain;
+pub mod filtered;
 pub mod lane;
+pub mod mapping;
 pub mod origins;
 pub mod selections;

@@ -14,7 +14,7 @@ use hdl::engine::{Config, design, usual};
 use hdl::export::Text;
 use hdl::rtl::names::is_plain;
 use hdl::serial::kernel_hash;
-use pairforge::kernel::fit::Wanted;
+use pairforge::kernel::fit::{Share, Wanted};
 use pg2::backend::build::Built;
 use pg2::graph::Graph;
 use sim::testbench::{Engine, Place};
@@ -35,9 +35,10 @@ pub struct Args {
     lanes: LaneArgs,
     #[command(flatten)]
     fit: FitArgs,
-    /// j memory in 32-bit words; of several kernels as --pipelines
-    #[arg(long, value_name = "WORDS", default_values_t = [usual::JMEM_WORDS], value_delimiter = ',')]
-    jmem: Vec<u32>,
+    /// j memory in 32-bit words [default: 16384, and as many more as the block memories for these hold]; of several kernels as
+    /// --pipelines
+    #[arg(long, value_name = "WORDS", value_delimiter = ',')]
+    jmem: Option<Vec<u32>>,
     /// Width of the streams in bits
     #[arg(long, value_name = "BITS", default_value = "32", value_parser = ["32", "64", "128"])]
     stream: String,
@@ -182,8 +183,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
 fn config(args: &Args, built: &Built, place: (usize, usize)) -> Result<Config, Failure> {
     let layout = built.graph.layout();
     let (pipelines, groups) = args.lanes.of(place)?;
+    let words = args.jmem.as_ref().map(|words| each(words, place, "--jmem")).transpose()?;
     let config = Config {
-        jmem_records: each(&args.jmem, place, "--jmem")? / layout.j_words(),
+        jmem_records: Share::of(None, place.1).with_words(words).records(&layout, built.library.clock.target),
         pipelines,
         groups,
         stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),

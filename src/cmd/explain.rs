@@ -59,7 +59,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return Err(Failure::Usage("--json goes with --error or --roofline".into()));
     }
     let kernel = source::read(&args.file)?;
-    let built = built(&args, &kernel, &source::compile(&kernel)?)?;
+    let graph = source::compile(&kernel)?;
+    let built = built(&args, &kernel, &graph)?;
     warn_of_clock(&built, &args.clock);
     if let Some(path) = &args.svg {
         output::write_text(path, &pg2::report::explain::svg(&built))?;
@@ -68,6 +69,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     match args.lines {
         true => output::print(&format!("{explained:#}"))?,
         false => output::print(&format!("{explained}"))?,
+    }
+    if let Some(parts) = pg2::report::filtered::parts(&graph, built.library.clock) {
+        output::print(&format!("\n{parts}"))?;
     }
     Ok(())
 }

@@ -61,7 +61,8 @@ pub struct Args {
     schedule: Option<f64>,
     #[command(flatten)]
     blocks: BlockArgs,
-    /// j memory in 32-bit words [default: 16384, or what half of the device's memories hold for all kernels together]
+    /// j memory in 32-bit words [default: 16384, or what half of the device's memories hold for all kernels together, and as many
+    /// more as these memories hold]
     ///
     /// Of several kernels, one number for all or one for each.
     #[arg(long, value_name = "WORDS", value_delimiter = ',')]

@@ -4,6 +4,9 @@ use hdl::number::real::work::patiently;
 use hdl::op::table::func::{Store, keep_in};
 use sim::SimError;
 use sim::cache::{self, Cache};
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The file of an entry.
 const RECORD: &str = "record";
@@ -32,6 +35,34 @@ pub const CHECK: f64 = 5.0;
 /// refused. The time of a busy machine's other programs does not count.
 pub fn within<T>(seconds: f64, work: impl FnOnce() -> T) -> T {
     patiently(worked, seconds, work)
+}
+
+/// Set by another thread when nobody waits any longer for what a thread does.
+pub type Stop = Arc<AtomicBool>;
+
+thread_local!(static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) });
+
+/// The same, where the functions that are fitted are given up at once when somebody says so.
+pub fn within_or_stopped<T>(seconds: f64, stop: &Stop, work: impl FnOnce() -> T) -> T {
+    /// Holds for this work alone, also where it panics.
+    struct Given;
+    impl Drop for Given {
+        fn drop(&mut self) {
+            STOP.set(None);
+        }
+    }
+    let _given = Given;
+    patiently(worked_or_stopped, seconds, || {
+        // Once the clock was read for the first time: it says no time that the end is reckoned from.
+        STOP.set(Some(stop.clone()));
+        work()
+    })
+}
+
+/// Seconds that this thread has worked; all the time that there is where it is to stop.
+fn worked_or_stopped() -> f64 {
+    let is_stopped = STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)));
+    if is_stopped { f64::INFINITY } else { worked() }
 }
 
 /// Seconds that this thread has worked.

@@ -1,5 +1,6 @@
 //! `lsp`: a scripted client speaks to the server over its pipes.
 
+mod beside;
 mod names;
 mod neovim;
 

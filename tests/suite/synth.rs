@@ -425,6 +425,28 @@ fn every_family_counts_a_lane() {
     lanes_are_counted(|_| true);
 }
 
+#[test]
+#[ignore = "a proof in depth"]
+fn lanes_are_mapped_as_they_are_recorded() {
+    if !has(&flow::tools::YOSYS) {
+        return;
+    }
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/pg2/tests/areas");
+    let record = std::fs::read_to_string(format!("{folder}/mapped.txt")).expect("the record");
+    let place = place(&[]);
+    for line in record.lines().skip(1) {
+        let (row, recorded) = line.split_once(" | ").expect("a row and its numbers");
+        let [target, kernel, interval] = row.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let own = format!("{folder}/{kernel}.pg2");
+        let file = if std::path::Path::new(&own).exists() { &own } else { kernel };
+        let words = format!("synth {file} --area-only --target {target} --ii {interval} -o lane");
+        place.finish_within(place.command(&words), 1200).expect(0);
+        let json = place.json("lane/synth.json");
+        let found = ["lut", "ff", "dsp", "bram"].map(|key| json[key].as_u64().expect("a count").to_string());
+        assert_eq!(found.join(" "), recorded, "{row}: scripts/measure_areas.py records it anew");
+    }
+}
+
 fn lanes_are_counted(is_chosen: impl Fn(&str) -> bool) {
     if !has(&flow::tools::YOSYS) {
         return;

@@ -14,7 +14,7 @@ use crate::arith::lanes::Real;
 use crate::expansion::basis::{Basis, Index, indices_of, raised};
 use crate::expansion::solid::harmonics::{irregular_at, regular_at};
 use crate::expansion::solid::matrices::{Translation, local_slopes, weights};
-use crate::expansion::solid::terms::count;
+use crate::expansion::solid::terms::{Term, count, terms};
 use crate::tree::lists::is_near;
 use std::collections::HashMap;
 use std::f64::consts::PI;
@@ -51,6 +51,16 @@ pub fn act<T: Real>(basis: Basis, order: usize, sums: &[f64], m: &[T], l: &mut [
         };
         *l += T::of(indices.iter().zip(m).map(product).sum());
     }
+}
+
+/// The matrix in solid harmonics that takes the multipole of the root to what far images give to its local expansion, column after column,
+/// from `sums` up to twice the order.
+pub fn matrix(order: usize, sums: &[f64]) -> Vec<f64> {
+    let (weights, all) = (weights(2 * order), terms(order));
+    let translation = Translation::of_sums(sums, &weights);
+    let weights = &weights;
+    let column = |b: &Term| all.iter().map(|a| translation.entry(*a, *b, weights)).collect::<Vec<f64>>();
+    all.iter().flat_map(column).collect()
 }
 
 /// The derivatives at 0 of the sum of `sums` times regular harmonics, up to `order`, in the order of the Cartesian terms.

@@ -175,7 +175,7 @@ pub fn search(
 ) -> Result<Found, FmmError> {
     let mut options = options.clone();
     let judges = judges(problem, &options, runner)?;
-    let mut search = Search { wanted, problem, judges, runner, highest: options.max_order() };
+    let mut search = Search { wanted, problem, judges, runner, highest: options.max_order(), are_whole: false };
     loop {
         options = match search.orders(&options)? {
             Ended::Found(found) => return Ok(*found),
@@ -188,6 +188,21 @@ pub fn search(
         // Other cells have their corners elsewhere.
         search.judges.iter_mut().for_each(|judge| judge.unite());
     }
+}
+
+/// The same among the whole orders of the options as they are; none if no order does.
+pub fn search_whole_orders(
+    wanted: f64,
+    problem: &Problem,
+    options: &FmmOptions,
+    runner: &mut dyn Runner,
+) -> Result<Option<Found>, FmmError> {
+    let judges = judges(problem, options, runner)?;
+    let mut search = Search { wanted, problem, judges, runner, highest: options.max_order(), are_whole: true };
+    Ok(match search.orders(options)? {
+        Ended::Found(found) => Some(*found),
+        Ended::Failed(_) => None,
+    })
 }
 
 /// End of a search among orders.
@@ -318,6 +333,8 @@ struct Search<'a> {
     runner: &'a mut dyn Runner,
     /// The highest order that may help.
     highest: usize,
+    /// Whether no parts of orders are tried.
+    are_whole: bool,
 }
 
 /// Runs of several steps of accuracy: their errors, and the results of those that still matter.
@@ -357,7 +374,7 @@ impl Search<'_> {
     /// Tries orders of a plan. Gives the run of the least error where none does.
     fn orders(&mut self, options: &FmmOptions) -> Result<Ended, FmmError> {
         self.highest = options.max_order();
-        let mut steps = Steps::new(options.basis, self.highest, lists::near2(options.theta));
+        let mut steps = self.steps(options);
         let mut runs = Runs::default();
         let mut next = Some(steps.of_order(options.order));
         let mut is_direct = false;
@@ -367,7 +384,7 @@ impl Search<'_> {
             is_direct = budget::is_direct(options, &solution.stats.pairs);
             if runs.tried.is_empty() && solution.stats.softened.is_some() {
                 self.highest = self.softened(options, &solution.stats).max(order);
-                steps = Steps::new(options.basis, self.highest, lists::near2(options.theta));
+                steps = self.steps(options);
             }
             runs.kept.push((step, solution));
             runs.tried.push(Tried { step, error: f64::INFINITY });
@@ -392,6 +409,11 @@ impl Search<'_> {
         let (order, lower_beyond) = steps.order(nearest.step);
         let fields = runs.take(nearest.step).fields;
         Ok(Ended::Failed(Failed { order, lower_beyond, error: nearest.error, fields, is_highest, is_direct }))
+    }
+
+    fn steps(&self, options: &FmmOptions) -> Steps {
+        let steps = Steps::new(options.basis, self.highest, lists::near2(options.theta));
+        if self.are_whole { steps.whole() } else { steps }
     }
 
     /// The highest order that helps where the far field is softened.

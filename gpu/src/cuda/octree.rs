@@ -15,6 +15,8 @@ mod depth;
 pub mod links;
 mod made;
 mod memory;
+mod periodic;
+mod reference;
 pub mod resident;
 mod run;
 mod split;
@@ -24,14 +26,16 @@ mod text;
 use super::CudaError;
 use super::device::Device;
 use super::driver::{self, Kernels, Times};
-use super::gpu_device::GpuDevice;
+use super::gpu_device::{GpuDevice, Size};
 use super::p2p::Number;
 use adaptive::Adaptive;
 use communicator::{Team, bytes_of};
+use fmm::data::periodic::Periodic;
 use fmm::expansion::solid::dense::Dense;
 use fmm::parallel::prelude::*;
 use fmm::tree::boxmap::BoxMap;
 use memory::{Cells, Particles, Parts, Problem, Tables};
+use periodic::Images;
 use pg2::backend::cuda::p2p::{Real, Unfit};
 use pg2::graph::Graph;
 use std::mem::MaybeUninit;
@@ -46,7 +50,7 @@ pub use text::{Shape as FmmShape, adaptive as adaptive_text_of, text as text_of}
 pub const NEAR2: u64 = 4;
 
 /// The highest order.
-pub const MOST_ORDER: usize = 10;
+pub const MOST_ORDER: usize = 30;
 
 /// The units of P2P for 1/r: of the potential and of the gradient, with lengths in boxes, and the coordinates of a box.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +97,7 @@ pub enum TreeKind {
 }
 
 /// All kernels of the tree of one depth.
-const KERNELS: [&str; 23] = [
+const KERNELS: [&str; 24] = [
     "bounds",
     "all_bounds",
     "sample",
@@ -117,7 +121,11 @@ const KERNELS: [&str; 23] = [
     "spread",
     "make",
     "direct",
+    "reference",
 ];
+
+/// Further kernels of periodic boundaries.
+const KERNELS_PERIODIC: [&str; 2] = ["far_images", "moments"];
 
 /// Further kernels of `again` in f32, where a GPU has f64 coordinates of its share alone.
 const KERNELS_F32: [&str; 3] = ["ask_nothing", "ask", "answer"];
@@ -130,6 +138,10 @@ pub struct GpuFmm<T: Number, C: GpuDevice = Device> {
     /// The kernel of P2P, and the tree that runs take.
     graph: Graph,
     pub tree: TreeKind,
+    /// Periodic boundaries; the length may change.
+    periodic: Option<Periodic>,
+    /// Offsets beyond which M2L takes the order below.
+    lower_beyond: Option<f64>,
     /// Whether the last adaptive tree had levels that a sort by the upper digits does not know.
     is_deep: bool,
     /// Particles of all GPUs, and the parts that they are shared out in.
@@ -138,6 +150,22 @@ pub struct GpuFmm<T: Number, C: GpuDevice = Device> {
     /// Whether each GPU reads the memory of all others of this process.
     is_linked: bool,
     loaded: Vec<Loaded<T, C>>,
+}
+
+/// Options that the tables of an order, or the texts of kernels, depend on.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Extra {
+    pub periodic: Option<Periodic>,
+    /// See [`FmmOptions::lower_beyond`](fmm::octree::FmmOptions::lower_beyond).
+    pub lower_beyond: Option<f64>,
+}
+
+impl Extra {
+    /// Whether tables and texts are the same for both: those of any period are.
+    fn is_like(&self, other: &Extra) -> bool {
+        let key = |extra: &Extra| (extra.periodic.map(|p| p.axes), extra.lower_beyond);
+        key(self) == key(other)
+    }
 }
 
 /// How many particles there are.
@@ -165,6 +193,8 @@ struct Loaded<T: Number, C: GpuDevice> {
     particles: Particles<T, C>,
     cells: Option<Cells<T, C>>,
     adaptive: Option<Adaptive<T, C>>,
+    /// With periodic boundaries.
+    images: Option<Images<C>>,
     /// The GPU's part of the process's sources, and of its targets if they are no sources.
     share: [Range<usize>; 2],
     /// Where all of this is.
@@ -172,21 +202,46 @@ struct Loaded<T: Number, C: GpuDevice> {
 }
 
 impl<T: Number, C: GpuDevice> Loaded<T, C> {
-    fn new(device: &C, text: &str, dense: &Dense, shape: &Shape) -> Result<Loaded<T, C>, CudaError> {
+    fn new(
+        device: &C,
+        text: &str,
+        dense: &Dense,
+        shape: &Shape,
+        periodic: Option<&Periodic>,
+    ) -> Result<Loaded<T, C>, CudaError> {
         let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
+        let of_images: &[&str] = if periodic.is_some() { &KERNELS_PERIODIC } else { &[] };
+        let names = KERNELS.iter().chain(of_f32).chain(of_images).copied();
         let mut kernels = Kernels::default();
-        kernels.compile(device, text, KERNELS.iter().chain(of_f32).copied(), T::ARITHMETIC, |name, kernel| {
+        kernels.compile(device, text, names, T::ARITHMETIC, |name, kernel| {
+            if shape.memory_of(name) > 0 {
+                device.share(kernel, shape.memory_of(name))?;
+            }
             // A multiprocessor has blocks of two kernels at a time only if both want the same share of its shared memory.
             if ["m2l", "p2p"].contains(&name) { device.want_shared(kernel) } else { Ok(()) }
         })?;
+        if shape.is_wide() {
+            kernels.compile(device, text, ["make_matrices"], T::ARITHMETIC, |_, _| Ok(()))?;
+        }
+        let tables = Tables::new(device, dense, shape, |of| {
+            let problem = Problem {
+                up: of.derivatives,
+                down: of.weights,
+                steps: of.orders,
+                matrices: of.matrices,
+                ..Problem::default()
+            };
+            kernels.launch(device, "make_matrices", Size::new(of.rows, 256), &problem, &[])
+        })?;
         Ok(Loaded {
             kernels,
-            tables: Tables::new(device, dense, shape)?,
+            tables,
             particles: Particles::new(device, 0, 0)?,
             cells: None,
             adaptive: None,
+            images: periodic.map(|p| Images::new(device, dense.order, p)).transpose()?,
             share: [0..0, 0..0],
-            places: Problem::default(),
+            places: Problem { wraps: periodic::wraps(periodic), ..Problem::default() },
         })
     }
 }
@@ -194,10 +249,25 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
 impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// Compiles the kernels for a P2P kernel that is 1/r, and sends the tables of an order.
     pub fn new(devices: &[C], graph: &Graph, order: usize, units: Units) -> Result<GpuFmm<T, C>, CudaError> {
-        let (dense, shape) = (Dense::new(order, NEAR2), Shape::new(order, T::REAL));
-        let text = text_of::<T>(graph, &dense, &shape).map_err(|Unfit(why)| CudaError::Failed(why))?;
-        let loaded =
-            devices.iter().map(|device| Loaded::new(device, &text, &dense, &shape)).collect::<Result<_, _>>()?;
+        GpuFmm::with_options(devices, graph, order, units, &Extra::default())
+    }
+
+    /// The same with further options.
+    pub fn with_options(
+        devices: &[C],
+        graph: &Graph,
+        order: usize,
+        units: Units,
+        extra: &Extra,
+    ) -> Result<GpuFmm<T, C>, CudaError> {
+        let Extra { periodic, lower_beyond } = *extra;
+        let memory = devices.iter().map(C::shared_memory).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
+        let shape = Shape::new(order, T::REAL).with_memory(memory);
+        let dense = shape.dense(order, NEAR2, lower_beyond);
+        let text =
+            text_of::<T>(graph, &dense, &shape, periodic.is_some()).map_err(|Unfit(why)| CudaError::Failed(why))?;
+        let load = |device: &C| Loaded::new(device, &text, &dense, &shape, periodic.as_ref());
+        let loaded = devices.iter().map(load).collect::<Result<_, _>>()?;
         let mut is_linked = true;
         for (k, device) in devices.iter().enumerate() {
             for (_, other) in devices.iter().enumerate().filter(|(j, _)| *j != k) {
@@ -211,12 +281,29 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             units,
             graph,
             tree,
+            periodic,
+            lower_beyond,
             is_deep: false,
             n: 0,
             parts: Parts { devices: 1, kinds: 1 },
             is_linked,
             loaded,
         })
+    }
+
+    /// Takes other options, if tables and texts are the same; whether they are.
+    pub fn takes(&mut self, extra: &Extra) -> bool {
+        let is_like = extra.is_like(&Extra { periodic: self.periodic, lower_beyond: self.lower_beyond });
+        if is_like {
+            self.periodic = extra.periodic;
+        }
+        is_like
+    }
+
+    /// The first level with expansions: images of cells are far from each other from the first one on, and of the root all but those around
+    /// it.
+    fn first_level(&self) -> u32 {
+        if self.periodic.is_some() { 0 } else { 2 }
     }
 
     /// Memory for particles, which the GPUs of this process share evenly. If each GPU's share is as before, it keeps what it has.

@@ -1,6 +1,7 @@
 //! All stages of an FMM on the GPU, tree included, beside which the CPU does nothing.
 
 pub mod resident;
+mod search;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -11,7 +12,7 @@ use crate::cuda::device::Device;
 use crate::cuda::driver::{Outcome, reported};
 use crate::cuda::gpu_device::GpuDevice;
 use crate::cuda::octree::communicator::{Communicator, SingleProcess, Team, numbers};
-use crate::cuda::octree::{GpuFmm, MOST_ORDER, NEAR2, Run, TreeKind, Units, best_leaf};
+use crate::cuda::octree::{Extra, GpuFmm, MOST_ORDER, NEAR2, Run, TreeKind, Units, best_leaf};
 use crate::cuda::p2p::Number;
 use fmm::data::particles::Field;
 use fmm::data::problem::Geometry;
@@ -67,9 +68,7 @@ impl Gpu {
             _ if self.units.gradient.is_none() => "the P2P kernel gives no gradient",
             _ if options.basis != Basis::Solid => "the expansion is not the one in solid harmonics",
             _ if near2(options.theta) != NEAR2 => "theta is not 0.5",
-            _ if options.lower_beyond.is_some() => "offsets with a lower order are given",
             _ if options.near_only => "there is no far field",
-            _ if options.periodic.is_some() => "the boundaries are periodic",
             _ if options.order > MOST_ORDER => return Some(format!("the order is above {MOST_ORDER}")),
             _ => return None,
         };
@@ -179,6 +178,9 @@ impl Gpu {
         if let Some(why) = self.refuses(options) {
             return Ok(Err(why));
         }
+        if options.periodic.is_some() {
+            return Ok(Err("direct sums on the GPU have no images".into()));
+        }
         let leaf = Gpu::whole_leaf(n, options);
         let none = Geometry { sources: [&[]; 3], targets: None };
         let task = Task { name: self.name, geometry: none, sets: &[], options, leaf: Some(leaf) };
@@ -228,9 +230,10 @@ fn prepare(
     options: &FmmOptions,
 ) -> Result<(), CudaError> {
     let (order, precision) = (options.order, options.precision);
+    let extra = Extra { periodic: options.periodic, lower_beyond: options.lower_beyond };
     let is_there = match there {
-        Some(Ready::F32(o, _)) => *o == order && precision == Precision::F32,
-        Some(Ready::F64(o, _)) => *o == order && precision == Precision::F64,
+        Some(Ready::F32(o, whole)) => *o == order && precision == Precision::F32 && whole.takes(&extra),
+        Some(Ready::F64(o, whole)) => *o == order && precision == Precision::F64 && whole.takes(&extra),
         None => false,
     };
     if is_there {
@@ -240,8 +243,8 @@ fn prepare(
     let P2p { units, length, .. } = units;
     let units = Units { potential: units.potential, gradient: units.gradient, length: *length };
     *there = Some(match precision {
-        Precision::F32 => Ready::F32(order, GpuFmm::new(devices, kernel, order, units)?),
-        Precision::F64 => Ready::F64(order, GpuFmm::new(devices, kernel, order, units)?),
+        Precision::F32 => Ready::F32(order, GpuFmm::with_options(devices, kernel, order, units, &extra)?),
+        Precision::F64 => Ready::F64(order, GpuFmm::with_options(devices, kernel, order, units, &extra)?),
     });
     Ok(())
 }

@@ -25,11 +25,11 @@ extern "C" __global__ void __launch_bounds__(128) ask(const Problem p)
         const uint32_t i = p.again[k];
         const Record own = p.records[i];
         const uint32_t cell = cell_of(own, p);
-        for (uint32_t r = 0; r < 9; r++) {
-            const uint2 row = row_of(p, cell, r);
-            for (uint32_t j = row.x + threadIdx.x; j < row.y; j += 128) {
+        for (uint32_t r = 0; r < NEAR_PARTS; r++) {
+            const Near near = near_part(p, cell, r);
+            for (uint32_t j = near.first + threadIdx.x; j < near.end; j += 128) {
                 const Record other = p.records[j];
-                if (j == i || (is_source(other) && steps_to(own, other, p).may_be_close))
+                if (j == i || (is_source(other) && steps_to(own, other, near.image, p).may_be_close))
                     ask_for(j, cell_of(other, p), p);
             }
         }

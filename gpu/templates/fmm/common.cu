@@ -12,6 +12,7 @@
 // of a cell are in the order of parts: all of sources by the numbers of their GPUs, then all of targets.
 
 #define SIDE(level) (1u << (level))
+#define FIRST_LEVEL (PERIODIC ? 0 : 2)  // the first one with expansions: with periodic boundaries, images of cells are far from the second on
 #define ROWS (ORDER + 1)        // degrees of an expansion
 #define TERMS (ROWS * ROWS)     // its terms, by degree
 #define VECTOR (16 / (int)sizeof(Real))
@@ -82,7 +83,7 @@ struct Problem {
     Slot *wanted;                           // whose these are
     Wide *wide;
     const Peer *peers;                      // with several GPUs, of each one, if this one reads the memory of all
-    Real *m, *l;                            // expansions of all levels from the second on
+    Real *m, *l;                            // expansions of all levels from the first one that has them on
     Real4 *near, *out;                      // potential and gradient: P2P's in units of its frame, all in boxes
     const Real *up, *down, *matrices, *slopes;
     const int32_t *steps, *slope_terms;
@@ -100,13 +101,19 @@ struct Problem {
     uint64_t base;                          // the first sorted particle of the leaves around, among all
     Span own, around;                       // leaves of this GPU, and those with their neighbours
     Span parents[8];                        // of each level, what is above them
+    uint64_t wraps;                         // bits of the axes along which the box repeats itself
+    const double *lattice;                  // with periodic boundaries, what takes the root's multipole to its local expansion: by columns
+    const int64_t *moments;                 // and those of all charges
 };
 
-// The cells of all levels from the second to before this one.
-PF uint32_t level_start(uint32_t level) { return ((1u << 3 * level) - 64) / 7; }
+// The cells of all levels from the first one with expansions to before this one.
+PF uint32_t level_start(uint32_t level) { return ((1u << 3 * level) - (1u << 3 * FIRST_LEVEL)) / 7; }
 
-// Rounded by itself, so that a place is the same whether it comes from the input or from a sorted particle.
-PF double scaled(const double x, const Problem &p) { return __dmul_rn(x, p.shift); }
+// An image of the box, by how many periods it is away: from -1 to 1 along each axis. Without periodic boundaries, the box itself.
+struct Image { int x, y, z; };
+
+// In the box along periodic axes.
+PF double scaled(double x, int axis, const Problem &p);
 
 PF double in_box(const double scaled, const int axis, const Problem &p)
 {
@@ -114,7 +121,7 @@ PF double in_box(const double scaled, const int axis, const Problem &p)
     return fmin(fmax(u, -0.5), 0.5 - 2.220446049250313e-16);
 }
 
-PF double unit(const double x, const int axis, const Problem &p) { return in_box(scaled(x, p), axis, p); }
+PF double unit(const double x, const int axis, const Problem &p) { return in_box(scaled(x, axis, p), axis, p); }
 
 // A coordinate on the grid of 2^31 steps, from 0.
 PF uint32_t grid(const double unit)
@@ -185,6 +192,25 @@ PF Real4 in_frame(const Record &r, const Frame &f)
             (float)(int32_t)(r.z - f.z) * f.factor, r.q};
 }
 
+#if PERIODIC
+// A frame as an image of the box sees it. Coordinates of images take one bit more than those of the box; in the root's own frame differences
+// of them do not fit, and the image's place is added last.
+struct Seen { Frame frame; float x, y, z; };
+
+PF Seen seen_from(const Frame &f, const Image &i, const Problem &p)
+{
+    const uint32_t period = p.depth == 0 ? 0 : 1u << 31;
+    const float whole = p.depth == 0;
+    return {{f.x - i.x * period, f.y - i.y * period, f.z - i.z * period, f.factor}, i.x * whole, i.y * whole, i.z * whole};
+}
+
+PF Real4 in_frame(const Record &r, const Seen &s)
+{
+    const Real4 a = in_frame(r, s.frame);
+    return {a.x + s.x, a.y + s.y, a.z + s.z, a.w};
+}
+#endif
+
 // Whether a source may be too close to a particle of the cell: somewhat more than the distance, for rounding.
 PF bool is_close_to_cell(const Real4 &s, const Frame &f)
 {
@@ -200,7 +226,7 @@ PF Real relative(const Record &r, const uint32_t cell, const Problem &p, Real *a
 #else
 PF Record record(const uint32_t i, const Problem &p)
 {
-    return {scaled(p.x[i], p), scaled(p.y[i], p), scaled(p.z[i], p), charge(i, p)};
+    return {scaled(p.x[i], 0, p), scaled(p.y[i], 1, p), scaled(p.z[i], 2, p), charge(i, p)};
 }
 
 PF Real charge_of(const Record &r) { return r.w; }
@@ -224,6 +250,15 @@ PF Frame frame_of(const Problem &p, const uint32_t cell)
 }
 
 PF Real4 in_frame(const Record &r, const Frame &) { return r; }
+
+#if PERIODIC
+// What an image of the box adds to coordinates.
+struct Seen { double x, y, z; };
+
+PF Seen seen_from(const Frame &, const Image &i, const Problem &p) { return {i.x * p.size, i.y * p.size, i.z * p.size}; }
+
+PF Real4 in_frame(const Record &r, const Seen &s) { return {r.x + s.x, r.y + s.y, r.z + s.z, r.w}; }
+#endif
 
 PF bool is_close_to_cell(const Real4 &s, const Frame &f)
 {

@@ -1,4 +1,4 @@
-// P2M, M2M, L2L and L2P in real solid harmonics, lengths in units of a cell.
+// P2M and L2P in real solid harmonics, lengths in units of a cell.
 
 // A warp a leaf: lanes are particles.
 extern "C" __global__ void __launch_bounds__(128) p2m(const Problem p)
@@ -7,24 +7,15 @@ extern "C" __global__ void __launch_bounds__(128) p2m(const Problem p)
     if (cell >= p.own.end)
         return;
     const uint32_t start = start_of(p, cell), end = start_of(p, cell + 1);
-    Real sums[(TERMS + 31) / 32] = {};
+    WARP_SUMS(sums);
     for (uint32_t first = start; first < end; first += 32) {
         Real at[3] = {0, 0, 0}, q = 0;
         if (first + lane < end)
             q = relative(p.records[first + lane], cell, p, at);
-        harmonics(at[0], at[1], at[2], q, [&](const int place, Real value) {
-#pragma unroll
-            for (int step = 16; step > 0; step /= 2)
-                value += __shfl_xor_sync(~0u, value, step);
-            if (lane == place % 32)
-                sums[place / 32] += value;
-        });
+        harmonics(at[0], at[1], at[2], q, [&](const int place, const Real value) { add_of_warp(sums, place, value); });
     }
     Real *const m = p.m + (uint64_t)(level_start(p.depth) + cell) * PITCH;
-#pragma unroll
-    for (int k = 0; k < (TERMS + 31) / 32; k++)
-        if (k * 32 + lane < TERMS)
-            m[k * 32 + lane] = sums[k];
+    take_sums(sums, [&](const int place, const Real sum) { m[place] = sum; });
 }
 
 // The first of eight children, and the step to each other one along z, y, x.
@@ -39,62 +30,19 @@ PF uint32_t child_step(const uint32_t octant, const uint32_t level)
     return (octant >> 2 & 1) | ((octant >> 1 & 1) | (octant & 1) << (level + 1)) << (level + 1);
 }
 
-// Some of the parents of a level from `start` to before `end` a block: a thread for each term of each. The last one is computed
-// again where they do not come out even.
-extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) m2m(const Problem p, const uint32_t level, const uint32_t start, const uint32_t end)
-{
-    __shared__ Real children[FAMILIES][8][TERMS];
-    const uint32_t family = threadIdx.x / TERMS, row = threadIdx.x % TERMS;
-    const uint32_t parent = min(start + blockIdx.x * FAMILIES + family, end - 1);
-    const uint32_t first = first_child(parent, level);
-    const Real *const m = p.m + (uint64_t)level_start(level + 1) * PITCH;
-    for (int o = 0; o < 8; o++)
-        children[family][o][row] = m[(uint64_t)(first + child_step(o, level)) * PITCH + row];
-    __syncthreads();
-    Real sum = 0;
-    for (int o = 0; o < 8; o++)
-#pragma unroll 6
-        for (int k = 0; k < TERMS; k++)
-            sum += p.up[(o * TERMS + k) * TERMS + row] * children[family][o][k];
-    p.m[(uint64_t)(level_start(level) + parent) * PITCH + row] = sum;
-}
-
-// The same for the local expansions of the children of a level's parents.
-extern "C" __global__ void __launch_bounds__(TERMS * FAMILIES) l2l(const Problem p, const uint32_t level)
-{
-    __shared__ Real parents[FAMILIES][TERMS];
-    const uint32_t family = threadIdx.x / TERMS, row = threadIdx.x % TERMS;
-    const uint32_t parent = p.parents[level].first + blockIdx.x * FAMILIES + family;
-    const uint32_t first = first_child(parent, level);
-    const bool is_there = parent < p.parents[level].end;
-    Real *const l = p.l + (uint64_t)level_start(level + 1) * PITCH;
-    if (is_there)
-        parents[family][row] = p.l[(uint64_t)(level_start(level) + parent) * PITCH + row];
-    __syncthreads();
-    if (!is_there)
-        return;
-    for (int o = 0; o < 8; o++) {
-        Real sum = 0;
-#pragma unroll 6
-        for (int k = 0; k < TERMS; k++)
-            sum += p.down[(o * TERMS + k) * TERMS + row] * parents[family][k];
-        l[(uint64_t)(first + child_step(o, level)) * PITCH + row] += sum;
-    }
-}
-
 // A warp a leaf: adds the local expansion to what P2P gave, and writes all in boxes: in the order of the input, or, with several GPUs,
 // for each part of the input in the order of the sorted share.
-extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
+extern "C" __global__ void __launch_bounds__(32 * L2P_WARPS) l2p(const Problem p)
 {
-    __shared__ Real4 all[4][TERMS];
-    const uint32_t cell = p.own.first + blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    __shared__ Real4 all[L2P_WARPS][TERMS];
+    const uint32_t cell = p.own.first + blockIdx.x * L2P_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (cell >= p.own.end)
         return;
     const uint32_t start = start_of(p, cell), end = start_of(p, cell + 1);
     if (start == end)
         return;
     Real4 *const factors = all[threadIdx.x / 32];
-    if (p.depth >= 2) {
+    if (p.depth >= FIRST_LEVEL) {
         const Real *const l = p.l + (uint64_t)(level_start(p.depth) + cell) * PITCH;
         for (uint32_t k = lane; k < TERMS; k += 32) {
             Real slopes[3] = {0, 0, 0};
@@ -108,10 +56,15 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
         __syncwarp();
     }
     const Real potential = (Real)SIDE(p.depth), gradient = potential * potential;
+#if PERIODIC
+    const Place place = place_of(p, cell);
+    const double edge = 1.0 / SIDE(p.depth);
+    const Background around = background(p, (place.x + 0.5) * edge - 0.5, (place.y + 0.5) * edge - 0.5, (place.z + 0.5) * edge - 0.5);
+#endif
     for (uint32_t i = start + lane; i < end; i += 32) {
         Real sum[4] = {0, 0, 0, 0};
-        if (p.depth >= 2) {
-            Real at[3];
+        Real at[3] = {0, 0, 0};
+        if (p.depth >= FIRST_LEVEL) {
             relative(p.records[i], cell, p, at);
             harmonics(at[0], at[1], at[2], (Real)1, [&](const int place, const Real value) {
                 const Real4 f = factors[place];
@@ -124,8 +77,11 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
             });
         }
         const Real4 near = p.near[i];
-        const Real4 out = {sum[0] * potential + near.x * (Real)p.potential, sum[1] * gradient + near.y * (Real)p.gradient,
+        Real4 out = {sum[0] * potential + near.x * (Real)p.potential, sum[1] * gradient + near.y * (Real)p.gradient,
                            sum[2] * gradient + near.z * (Real)p.gradient, sum[3] * gradient + near.w * (Real)p.gradient};
+#if PERIODIC
+        add_background(around, at, potential, out);
+#endif
         const Real zero = 0 * (out.x + out.y + out.z + out.w);
         if (!(zero == 0))
             atomicAdd((unsigned long long *)&p.status->lost, 1ull);

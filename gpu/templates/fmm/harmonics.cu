@@ -1,12 +1,12 @@
 // Regular real solid harmonics at a point.
 
-// Calls `take(place, value)` for every regular harmonic at a point, times `start`; places are known when this is compiled.
+// Calls `take(place, value)` for every regular harmonic at a point, times `start`; up to order 10 places are known when this is compiled.
 template <class Take> PF void harmonics(const Real x, const Real y, const Real z, const Real start, const Take take)
 {
     const Real r2 = x * x + y * y + z * z;
     Real c = start, s = 0;
     int step = 0;
-#pragma unroll
+#pragma unroll UNROLL_TERMS
     for (int m = 0; m <= ORDER; m++) {
         if (m > 0) {
             const Real next = (x * c - y * s) * SECTORS[m];
@@ -14,7 +14,7 @@ template <class Take> PF void harmonics(const Real x, const Real y, const Real z
             c = next;
         }
         Real last[2] = {c, s}, before[2] = {0, 0};
-#pragma unroll
+#pragma unroll UNROLL_TERMS
         for (int n = m; n <= ORDER; n++) {
             if (n > m) {
                 const Real up = STEPS[step][0] * z, two = STEPS[step][1] * r2;
@@ -32,4 +32,50 @@ template <class Take> PF void harmonics(const Real x, const Real y, const Real z
                 take(place + 1, last[1]);
         }
     }
+}
+
+// A warp's sums of terms: in registers, a place in each lane, where places are known when this is compiled, else in shared memory.
+#if WIDE
+typedef Real WarpSums[TERMS];
+#define WARP_SUMS(name)                                \
+    __shared__ WarpSums name##_of_block[4];            \
+    WarpSums &name = name##_of_block[threadIdx.x / 32]; \
+    for (uint32_t k = threadIdx.x % 32; k < TERMS; k += 32) \
+        name[k] = 0;                                   \
+    __syncwarp()
+#else
+typedef Real WarpSums[(TERMS + 31) / 32];
+#define WARP_SUMS(name) WarpSums name = {}
+#endif
+
+// Adds what all lanes have to the sum of a place.
+PF void add_of_warp(WarpSums &sums, const int place, Real value)
+{
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2)
+        value += __shfl_xor_sync(~0u, value, step);
+    const uint32_t lane = threadIdx.x % 32;
+#if WIDE
+    if (lane == 0)
+        sums[place] += value;
+#else
+    if (lane == place % 32)
+        sums[place / 32] += value;
+#endif
+}
+
+// Calls `take(place, sum)` for each place, in one of the lanes.
+template <class Take> PF void take_sums(WarpSums &sums, const Take take)
+{
+    const int lane = (int)threadIdx.x % 32;
+#if WIDE
+    __syncwarp();
+    for (int place = lane; place < TERMS; place += 32)
+        take(place, sums[place]);
+#else
+#pragma unroll
+    for (int k = 0; k < (TERMS + 31) / 32; k++)
+        if (k * 32 + lane < TERMS)
+            take(k * 32 + lane, sums[k]);
+#endif
 }

@@ -3,33 +3,9 @@
 //
 // Matrices and sources of an offset come into shared memory while the offset before is computed.
 
-// The target cells of a block: coordinates, and the place on its level.
-struct Target { int x, y, z, cell; };
-
-// The child in an octant of a parent on the level above.
-PF Target child(const uint32_t parent, const uint32_t octant, const uint32_t level)
-{
-    const uint32_t side = SIDE(level - 1);
-    Target t;
-    t.x = 2 * (parent % side) + (octant >> 2 & 1);
-    t.y = 2 * (parent / side % side) + (octant >> 1 & 1);
-    t.z = 2 * (parent / side / side) + (octant & 1);
-    t.cell = (t.z << level | t.y) << level | t.x;
-    return t;
-}
-
-// A step of the list: the offset of the source from the target, its matrix, and how many columns that has.
-struct Step { int d[3], matrix, columns; };
-
-PF Step step_of(const Problem &p, const uint32_t octant, const uint32_t k)
-{
-    const int32_t *const s = p.steps + (octant * LISTED + k) * 5;
-    return {{s[0], s[1], s[2]}, s[3], s[4]};
-}
-
 PF void load(Buffer &buffer, const Problem &p, const Step &step, const uint32_t chunk, const Target *targets, const uint32_t level)
 {
-    const int vectors = CHUNK / VECTOR, side = SIDE(level);
+    const int vectors = CHUNK / VECTOR;
     const Real *const matrix = p.matrices + (uint64_t)step.matrix * TERMS * PITCH + chunk * CHUNK;
     const Real *const m = p.m + (uint64_t)level_start(level) * PITCH + chunk * CHUNK;
     for (uint32_t k = threadIdx.x; k < TERMS * vectors; k += M2L_THREADS) {
@@ -39,9 +15,8 @@ PF void load(Buffer &buffer, const Problem &p, const Step &step, const uint32_t 
     for (uint32_t k = threadIdx.x; k < CELLS * vectors; k += M2L_THREADS) {
         const uint32_t c = k / vectors, v = k % vectors;
         const Target t = targets[c];
-        const int x = t.x + step.d[0], y = t.y + step.d[1], z = t.z + step.d[2];
-        const bool is_there = (uint32_t)x < (uint32_t)side && (uint32_t)y < (uint32_t)side && (uint32_t)z < (uint32_t)side;
-        const uint32_t cell = is_there ? ((uint32_t)z << level | y) << level | x : 0;
+        uint32_t cell;
+        const bool is_there = find_source(p, t, step, level, cell);
         copy(buffer.sources + c * ROW + v * VECTOR, m + (uint64_t)cell * PITCH + v * VECTOR, is_there);
     }
     end_copies();

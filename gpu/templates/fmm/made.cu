@@ -48,3 +48,37 @@ extern "C" __global__ void __launch_bounds__(256) direct(const Problem p, const 
     if (threadIdx.x < 4)
         ((double *)p.near)[4 * blockIdx.x + threadIdx.x] = all[0][threadIdx.x];
 }
+
+// What each of some slices of the share's sources gives at `count` places, in f64 and the user's units. A block takes 128 places and a
+// slice. `up` has the places, three numbers each; five come to `near` for each place of each slice: potential, gradient, and how many
+// sources are so close that f64 does not hold what they give.
+extern "C" __global__ void __launch_bounds__(128) reference(const Problem p, const uint32_t count, const uint32_t slices)
+{
+    __shared__ Wide tile[128];
+    const uint32_t slice = blockIdx.x % slices, place = blockIdx.x / slices * 128 + threadIdx.x, own = place < count ? place : 0;
+    const double *const at = (const double *)p.up + 3 * own;
+    const uint64_t begin = p.targets * slice / slices, end = p.targets * (slice + 1) / slices;
+    double sum[5] = {0, 0, 0, 0, 0};
+    for (uint64_t first = begin; first < end; first += 128) {
+        const uint64_t j = first + threadIdx.x < end ? first + threadIdx.x : begin;
+        tile[threadIdx.x] = {p.x[j], p.y[j], p.z[j], p.q[j]};
+        __syncthreads();
+        const uint32_t here = end - first < 128 ? (uint32_t)(end - first) : 128;
+#pragma unroll 4
+        for (uint32_t k = 0; k < here; k++) {
+            const Wide s = tile[k];
+            const double d[3] = {s.x - at[0], s.y - at[1], s.z - at[2]};
+            const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+            const bool is_apart = r2 > 0;
+            sum[4] += r2 < 1e-100 && (d[0] != 0 || d[1] != 0 || d[2] != 0);
+            const double inverse = is_apart ? rsqrt(r2 + p.eps2) : 0, potential = s.q * inverse, force = potential * (inverse * inverse);
+            sum[0] += potential;
+            for (int a = 0; a < 3; a++)
+                sum[1 + a] += force * d[a];
+        }
+        __syncthreads();
+    }
+    if (place < count)
+        for (int a = 0; a < 5; a++)
+            ((double *)p.near)[5 * ((uint64_t)slice * count + place) + a] = sum[a];
+}

@@ -12,30 +12,79 @@ PF uint2 row_of(const Problem &p, const uint32_t cell, const uint32_t row)
     return make_uint2(start_of(p, first + (at.x > 0 ? at.x - 1 : 0)), start_of(p, first + min(at.x + 2, side)));
 }
 
+#if PERIODIC
+// Sorted particles near a cell that stand one behind the other, from `first` to before `end`, and the image of the box that they are in.
+struct Near { uint32_t first, end; Image image; };
+
+// The cells around a cell have up to so many of them: a row of three cells, or where a row leaves the box, a cell.
+#define NEAR_PARTS 27
+
+PF Near near_part(const Problem &p, const uint32_t cell, const uint32_t part)
+{
+    const int side = SIDE(p.depth);
+    const Place at = place_of(p, cell);
+    const bool is_whole = at.x > 0 && (int)at.x + 1 < side;
+    Near near = {0, 0, {0, 0, 0}};
+    int x = (int)at.x + (int)(part % 3) - 1, y = (int)at.y + (int)(part / 3 % 3) - 1, z = (int)at.z + (int)(part / 9) - 1;
+    const bool is_in_x = enter(x, near.image.x, side, 0, p), is_in_y = enter(y, near.image.y, side, 1, p),
+               is_in_z = enter(z, near.image.z, side, 2, p);
+    if (!is_in_x || !is_in_y || !is_in_z || (is_whole && part % 3 != 1))
+        return near;
+    const uint32_t first = (((uint32_t)z << p.depth | y) << p.depth) + x;
+    near.first = start_of(p, is_whole ? first - 1 : first);
+    near.end = start_of(p, is_whole ? first + 2 : first + 1);
+    return near;
+}
+
+struct Stretch { uint32_t begin, shift; Seen frame; };
+#else
+struct Near { uint32_t first, end; Image image; };
+
+#define NEAR_PARTS 9
+
+PF Near near_part(const Problem &p, const uint32_t cell, const uint32_t part)
+{
+    const uint2 row = row_of(p, cell, part);
+    return {row.x, row.y, {0, 0, 0}};
+}
+
 struct Stretch { uint32_t begin, shift; };
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem p)
 {
     __shared__ Real4 tile[TILE + MOST_WAYS];
     __shared__ Guards guards;
-    __shared__ Stretch rows[10];
+    __shared__ uint32_t all_sources;
+    __shared__ Stretch rows[NEAR_PARTS + 1];
     const uint64_t work = p.work[(p.starts[p.own.first] >> 32) + blockIdx.x];
     const uint32_t cell = (uint32_t)work, part = (uint32_t)(work >> 32);
     const uint32_t start = start_of(p, cell), all = start_of(p, cell + 1) - start;
     const uint32_t parts = (all + MOST_TARGETS - 1) / MOST_TARGETS, size = (all + parts - 1) / parts;
     const uint32_t first = start + part * size, count = min(size, all - min(all, part * size));
+    const Frame frame = frame_of(p, cell);
     if (threadIdx.x < 32) {
-        const uint2 row = threadIdx.x < 9 ? row_of(p, cell, threadIdx.x) : make_uint2(0, 0);
-        const uint32_t own = row.y - row.x, begin = sum_to_lane(own) - own;
+        const Near near = threadIdx.x < NEAR_PARTS ? near_part(p, cell, threadIdx.x) : Near();
+        const uint32_t own = near.end - near.first, begin = sum_to_lane(own) - own;
+#if PERIODIC
+        // Without empty ones, so that a cell away from the faces has the parts that it has without images.
+        const uint32_t filled = __ballot_sync(~0u, own > 0), place = __popc(filled & ((1u << threadIdx.x) - 1));
+        if (own > 0)
+            rows[place] = {begin, near.first - begin, seen_from(frame, near.image, p)};
+        if (threadIdx.x == NEAR_PARTS)
+            (rows[place].begin = begin, all_sources = begin);
+#else
         if (threadIdx.x < 10)
-            rows[threadIdx.x] = {begin, row.x - begin};
+            rows[threadIdx.x] = {begin, near.first - begin};
+        if (threadIdx.x == 9)
+            all_sources = begin;
+#endif
     }
     __syncthreads();
     if (count == 0)
         return;
-    const uint32_t sources = rows[9].begin;
+    const uint32_t sources = all_sources;
     const Division d = divide(count);
-    const Frame frame = frame_of(p, cell);
     Real at[SHARED][3];
     for (int t = 0; t < SHARED; t++) {
         const Real4 target = in_frame(p.records[first + target_of(d, t, count)], frame);
@@ -47,7 +96,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
     add_sources(sources, d, tile, guards, at, (Real)p.eps2, CLOSE, sums, [&](const uint32_t number, Real4 &s) {
         while (number >= rows[u + 1].begin)
             u++;
+#if PERIODIC
+        s = in_frame(p.records[number + rows[u].shift], rows[u].frame);
+#else
         s = in_frame(p.records[number + rows[u].shift], frame);
+#endif
         return is_close_to_cell(s, frame);
     });
 
@@ -64,13 +117,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
 }
 
 #if SINGLE
-// From a target to a source in steps of the grid, of which a cell has 2^31 at depth 0; and whether the pair may be too close.
+// From a target to a source in an image, in steps of the grid, of which a cell has 2^31 at depth 0; and whether the pair may be too close.
 struct Steps { double d[3]; bool may_be_close; };
 
-PF Steps steps_to(const Record &target, const Record &source, const Problem &p)
+PF Steps steps_to(const Record &target, const Record &source, const Image &image, const Problem &p)
 {
-    const double d[3] = {(double)(int32_t)(source.x - target.x), (double)(int32_t)(source.y - target.y),
-                         (double)(int32_t)(source.z - target.z)};
+    const double period = 2147483648.0;
+    const double d[3] = {(double)(int32_t)(source.x - target.x) + image.x * period, (double)(int32_t)(source.y - target.y) + image.y * period,
+                         (double)(int32_t)(source.z - target.z) + image.z * period};
     // Both ends are up to a step off, and a cell has 2^23 steps or more.
     const double edge = (double)(1u << (31 - p.depth));
     return {{d[0], d[1], d[2]}, d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < edge * edge * (1.01 * CLOSE)};
@@ -79,7 +133,7 @@ PF Steps steps_to(const Record &target, const Record &source, const Problem &p)
 PF Wide wide_in(const Peer &share, const uint32_t slot, const Problem &p)
 {
     const uint32_t i = share.order[slot];
-    return {scaled(share.x[i], p), scaled(share.y[i], p), scaled(share.z[i], p), share.q[i] * p.charge};
+    return {scaled(share.x[i], 0, p), scaled(share.y[i], 1, p), scaled(share.z[i], 2, p), share.q[i] * p.charge};
 }
 
 // Of a sorted particle of a cell. A GPU has the f64 coordinates of its share alone. Those of others it reads there, or it has asked for
@@ -111,14 +165,15 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
         const uint32_t i = p.again[k], cell = cell_of(p.records[i], p);
         const Wide at = wide_of(i, cell, p);
         double sum[4] = {0, 0, 0, 0};
-        for (uint32_t r = 0; r < 9; r++) {
-            const uint2 row = row_of(p, cell, r);
-            for (uint32_t j = row.x + threadIdx.x; j < row.y; j += 128) {
+        for (uint32_t r = 0; r < NEAR_PARTS; r++) {
+            const Near near = near_part(p, cell, r);
+            const Image &image = near.image;
+            for (uint32_t j = near.first + threadIdx.x; j < near.end; j += 128) {
                 const Record other = p.records[j];
                 if (!is_source(other))
                     continue;
 #if SINGLE
-                const Steps steps = steps_to(p.records[i], other, p);
+                const Steps steps = steps_to(p.records[i], other, image, p);
                 if (!steps.may_be_close) {
                     const double step = p.size / 2147483648.0;
                     const double far[3] = {steps.d[0] * step, steps.d[1] * step, steps.d[2] * step};
@@ -127,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
                 }
 #endif
                 const Wide s = wide_of(j, cell_of(other, p), p);
-                const double d[3] = {s.x - at.x, s.y - at.y, s.z - at.z};
+                const double d[3] = {(s.x + image.x * p.size) - at.x, (s.y + image.y * p.size) - at.y, (s.z + image.z * p.size) - at.z};
                 const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
                 if (d[0] == 0 && d[1] == 0 && d[2] == 0)
                     continue;

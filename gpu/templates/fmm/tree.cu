@@ -194,8 +194,15 @@ extern "C" __global__ void __launch_bounds__(1024) scan_add(const Problem p)
     const int at[3] = {(int)(cell % side), (int)(cell / side % side), (int)(cell / side / side)};
     uint64_t near = 0;
     for (int k = 0; k < 27; k++) {
-        const int x = at[0] + k % 3 - 1, y = at[1] + k / 3 % 3 - 1, z = at[2] + k / 9 - 1;
-        if (min(min(x, y), z) >= 0 && max(max(x, y), z) < (int)side)
+        int x = at[0] + k % 3 - 1, y = at[1] + k / 3 % 3 - 1, z = at[2] + k / 9 - 1;
+#if PERIODIC
+        Image image;
+        const bool is_in_x = enter(x, image.x, side, 0, p), is_in_y = enter(y, image.y, side, 1, p), is_in_z = enter(z, image.z, side, 2, p);
+        const bool is_there = is_in_x && is_in_y && is_in_z;
+#else
+        const bool is_there = min(min(x, y), z) >= 0 && max(max(x, y), z) < (int)side;
+#endif
+        if (is_there)
             near += p.counts[((uint32_t)z << p.depth | y) << p.depth | x];
     }
     // Sums of integers, which no order changes.

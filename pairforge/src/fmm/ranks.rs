@@ -196,7 +196,12 @@ impl Opened<'_> {
             kernel: own.expanded(),
             p2p: options.precision,
         };
-        let on_gpus = gpu.as_mut().filter(|_| job.route.whole && part.n > 0);
+        // The search for an order is that of the CPU.
+        if asked.tolerance.is_some() && asked.wants_gpu() {
+            let why = "--tol of ranks runs with translations on the CPU; leave --translations gpu out";
+            return Err(RankError::Option(why.into()));
+        }
+        let on_gpus = gpu.as_mut().filter(|_| job.route.whole && part.n > 0 && asked.tolerance.is_none());
         let left_to_cpu = match on_gpus.map(|gpu| run_on_gpus(comm, gpu, asked, &slice)).transpose()? {
             Some(Ok(Answer { fields, stats, report })) => {
                 let fields = collected(comm, &fields)?;

@@ -27,6 +27,9 @@ pub struct Solver {
     pub kernels: Option<Kernels>,
     #[cfg(feature = "cuda")]
     gpu: Option<Gpu>,
+    /// Options that keep the tolerance of the first run, where a GPU runs all stages.
+    #[cfg(feature = "cuda")]
+    found: Option<FmmOptions>,
     backend: Box<dyn Backend>,
     pub known: Known,
 }
@@ -57,6 +60,8 @@ impl Solver {
             kernels,
             #[cfg(feature = "cuda")]
             gpu,
+            #[cfg(feature = "cuda")]
+            found: None,
             backend,
             known: costs::known(),
         })
@@ -134,12 +139,15 @@ impl Solver {
         options: &FmmOptions,
         progress: &mut Progress,
     ) -> Result<Option<Result<Solutions, String>>, Error> {
-        let Solver { asked, route, gpu, known, .. } = self;
+        let Solver { asked, route, gpu, known, found: kept, .. } = self;
         let Some(gpu) = gpu.as_mut().filter(|_| route.whole && !problem.is_empty()) else { return Ok(None) };
-        let found = whole::run(gpu, problem, options, asked)?;
-        let Ok(Solutions { fields, mut stats }) = found else { return Ok(Some(found)) };
         let p2p = route.on_gpu.as_ref().map(of_graph);
         let task = Task { asked, options, problem, known, native: route.native, p2p };
+        let found = match asked.tolerance {
+            Some(wanted) => whole::within(gpu, wanted, &task, kept)?,
+            None => whole::run(gpu, problem, options, asked)?,
+        };
+        let Ok(Solutions { fields, mut stats }) = found else { return Ok(Some(found)) };
         task.complete(&mut stats, &fields, None, progress)?;
         Ok(Some(Ok(Solutions { fields, stats })))
     }

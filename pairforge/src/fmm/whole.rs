@@ -1,5 +1,6 @@
 //! All stages of an FMM on a GPU, where it takes the problem.
 
+use super::task::Task;
 use super::{M2l, Options, Problem, Translations};
 use crate::Error;
 use fmm::octree::{FmmOptions, Solutions};
@@ -29,13 +30,38 @@ pub(super) fn asked(asked: &Options, on_gpu: bool) -> Result<bool, Error> {
 /// An option with which the CPU runs the translations.
 pub(super) fn on_cpu_alone(asked: &Options) -> Option<&'static str> {
     let unfit = [
-        ("--tol", asked.tolerance.is_some()),
+        ("--enlarge", asked.tolerance.is_some() && asked.enlarge != 1.0),
         ("--budget", asked.budget),
         ("--hessian", asked.hessian),
         ("--near-only", asked.near_only),
         ("--m2l native", !matches!(asked.m2l, M2l::Usual)),
     ];
     unfit.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
+}
+
+/// The same with the order that keeps a wanted error: that of `kept`, or one that is searched and kept there.
+pub(super) fn within(
+    gpu: &mut Gpu,
+    wanted: f64,
+    task: &Task,
+    kept: &mut Option<FmmOptions>,
+) -> Result<Result<Solutions, String>, Error> {
+    let Task { asked, options, problem, .. } = *task;
+    if let Some(found) = kept {
+        return run(gpu, problem, found, asked);
+    }
+    if let Some(why) = gpu.refuses(options).filter(|_| asked.wants_gpu()) {
+        return Err(Error::Options(refused(&why)));
+    }
+    match gpu.within(wanted, &task.tuned(), options, asked.leaf)? {
+        Ok(found) => {
+            *kept = Some(found.options);
+            let Solutions { fields, stats } = found.solution;
+            Ok(Ok(Solutions { fields, stats: stats.with_errors(found.errors) }))
+        }
+        Err(why) if asked.wants_gpu() => Err(Error::Input(refused(&why))),
+        Err(why) => Ok(Err(why)),
+    }
 }
 
 /// Runs all stages, or says why the GPU leaves some to the CPU. That is an error if it was asked to run them.

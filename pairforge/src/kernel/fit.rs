@@ -2,8 +2,8 @@
 //! they do.
 
 use hdl::board::Device;
-use hdl::circuit::target::Clock;
-use hdl::engine::{Config, MOST_II, usual};
+use hdl::circuit::target::{Clock, Target};
+use hdl::engine::{Config, Layout, MOST_II, usual};
 use pg2::backend::build::{Built, build_folded};
 use pg2::graph::Graph;
 use pg2::report::area::{Area, engine, switch};
@@ -13,6 +13,8 @@ use pg2::syntax::sources::Sources;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
     pub jmem_words: u32,
+    /// Whether the j memory has more than these words where its block memories hold more.
+    pub fills: bool,
     pub segments: u32,
     pub i_banks: u32,
 }
@@ -22,7 +24,8 @@ const SMALL: u32 = 8_000;
 
 impl Share {
     /// Of each of so many engines, on no device in particular.
-    const USUAL: Share = Share { jmem_words: usual::JMEM_WORDS, segments: usual::SEGMENTS, i_banks: usual::I_BANKS };
+    const USUAL: Share =
+        Share { jmem_words: usual::JMEM_WORDS, fills: true, segments: usual::SEGMENTS, i_banks: usual::I_BANKS };
 
     /// Of each of so many engines on a device. Half of its memories at most are j memories; tables, queues and lists take the rest. A
     /// list's entries are two addresses and there are two rings of twice its length: a quarter of the memories at most.
@@ -32,10 +35,35 @@ impl Share {
         let power = |most: u32| 1 << (most / engines as u32).max(1).ilog2();
         Share {
             jmem_words: usual::JMEM_WORDS.min(power(bits / 2 / 32)),
+            fills: true,
             segments: usual::SEGMENTS.min(power(bits / 4 / (2 * 2 * 32))),
             i_banks: if device.luts < SMALL { 1 } else { usual::I_BANKS },
         }
     }
+
+    /// The same with a j memory of so many words and no more, if a number is given.
+    pub fn with_words(self, words: Option<u32>) -> Share {
+        words.map_or(self, |jmem_words| Share { jmem_words, fills: false, ..self })
+    }
+
+    /// The sources that the j memory holds.
+    pub fn records(&self, layout: &Layout, target: &Target) -> u32 {
+        let records = self.jmem_words / layout.j_words();
+        if self.fills { filled(records, layout, target) } else { records }
+    }
+}
+
+/// The most records that take no more block memories than `records`, up to the next power of two: blocks are as deep as that, and as far
+/// as that addresses stay as wide.
+fn filled(records: u32, layout: &Layout, target: &Target) -> u32 {
+    let bits = layout.j.iter().map(|e| e.1.width() as u64).sum();
+    let blocks = |records: u32| target.cut_blocks(records as u64, bits);
+    let (mut most, mut over) = (records, records.max(1).next_power_of_two() + 1);
+    while records > 0 && over - most > 1 {
+        let middle = most + (over - most) / 2;
+        if blocks(middle) <= blocks(records) { most = middle } else { over = middle }
+    }
+    most
 }
 
 /// The area of the network core and the link over Ethernet: 5,000 tables for LiteEth's core, as it was placed on an ECP5,
@@ -69,9 +97,9 @@ pub fn sum(a: Area, b: Area) -> Area {
     }
 }
 
-/// Of what a device has may be taken, in percent: placing needs space. The cells of iCE40 are known better and packed closer: 96% of a
-/// UP5K were placed and routed.
-const TAKEN: u64 = 92;
+/// Of what a device has may be taken, in percent: placing needs space, and 79% of an ECP5-45 were routed. The cells of iCE40 are packed
+/// closer: 96% of a UP5K were placed and routed.
+const TAKEN: u64 = 85;
 const TAKEN_CELLS: u64 = 98;
 
 /// The unit of a device's logic, how much of it an area needs, and how much may be taken.

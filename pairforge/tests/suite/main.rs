@@ -9,6 +9,7 @@ mod fmm;
 mod hostile;
 mod kernels;
 mod library;
+mod memories;
 mod own_sums;
 mod periodic;
 mod periodic_black_box;

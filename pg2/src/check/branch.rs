@@ -28,13 +28,20 @@ struct Part {
 }
 
 /// The outcome of a branch.
-struct End<'a> {
+pub(super) struct End<'a> {
     /// `None` in the last branch, which is taken if no other is.
     condition: Option<Typed>,
     names: BTreeMap<&'a str, Symbol>,
     slots: BTreeMap<(usize, usize), Slot>,
     /// It ends with a `return`.
     returns: bool,
+}
+
+impl End<'_> {
+    /// The outcome of reductions alone.
+    pub(super) fn reducing(condition: Option<Typed>, slots: BTreeMap<(usize, usize), Slot>) -> Self {
+        End { condition, names: BTreeMap::new(), slots, returns: false }
+    }
 }
 
 /// Part of a path through a function: a condition, and whether it holds.
@@ -85,7 +92,7 @@ impl<'a> Checker<'a> {
             Some(block) if ends.is_empty() => return self.chosen(block),
             Some(block) => self.branch(None, block, &path),
             None if ends.is_empty() => return false,
-            None => End { condition: None, names: BTreeMap::new(), slots: BTreeMap::new(), returns: false },
+            None => End::reducing(None, BTreeMap::new()),
         };
         ends.push(end);
         self.join_names(&ends);
@@ -233,7 +240,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Reduces into each output element what the branches reduce; a branch that does not gives what changes nothing.
-    fn join_slots(&mut self, ends: &[End<'a>]) {
+    pub(super) fn join_slots(&mut self, ends: &[End<'a>]) {
         let keys: BTreeSet<(usize, usize)> = ends.iter().flat_map(|e| e.slots.keys().copied()).collect();
         // All places of a selection take one value.
         let mut joined: BTreeMap<(u32, u32), Reduction> = BTreeMap::new();

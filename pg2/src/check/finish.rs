@@ -14,6 +14,7 @@ impl<'a> Checker<'a> {
             return;
         }
         self.uncalled_functions();
+        self.apply_filters();
         self.outputs();
         self.port_names();
         super::tables::read_from_memory(&mut self.builder.graph);

@@ -159,12 +159,18 @@ impl<'a> Checker<'a> {
         let is_free = functions::meant(name).is_none_or(|f| matches!(f.rule, Rule::Power(None)));
         let written = texts.filter(|_| !own && is_free).and_then(|t| match (name, &t[..]) {
             ("mod" | "fmod" | "rem" | "mod_int", [x, m]) if of_ints => Some(format!("({x} % {m})")),
-            ("modulo", [x, m]) if of_ints => Some(format!("(({x} % {m} + {m}) % {m})")),
+            ("modulo" | "floormod", [x, m]) if of_ints => Some(format!("(({x} % {m} + {m}) % {m})")),
             ("div" | "idiv", [x, m]) if of_ints => Some(format!("({x} / {m})")),
-            ("iand" | "and", [a, b]) if of_ints => Some(format!("({a} & {b})")),
-            ("ior" | "or", [a, b]) if of_ints => Some(format!("({a} | {b})")),
+            ("fld" | "floordiv" | "floor_divide", [x, m]) if of_ints => Some(match power_of_two(m) {
+                Some(places) => format!("({x} >> {places})"),
+                None => format!("(({x} - ({x} % {m} + {m}) % {m}) / {m})"),
+            }),
+            ("cld" | "ceildiv", [x, m]) if of_ints => Some(format!("(({x} + (-{x} % {m} + {m}) % {m}) / {m})")),
+            ("ibits", [x, from, bits]) if of_ints => mask(bits).map(|mask| format!("({x} >> {from} & {mask})")),
+            ("iand" | "and" | "bitwise_and" | "bitand", [a, b]) if of_ints => Some(format!("({a} & {b})")),
+            ("ior" | "or" | "bitwise_or" | "bitor", [a, b]) if of_ints => Some(format!("({a} | {b})")),
             // A mask in hexadecimal is no exponent.
-            ("ieor" | "xor", [a, b]) if of_ints => Some(format!(
+            ("ieor" | "xor" | "bitwise_xor" | "bitxor", [a, b]) if of_ints => Some(format!(
                 "({a} ^ {})",
                 b.parse::<u64>().map_or(b.clone(), |b| format!("{b:#X}").replace("0X", "0x"))
             )),
@@ -321,10 +327,18 @@ fn equivalent(name: &str, args: &[String]) -> Option<String> {
         return foreign::power(x, e);
     }
     Some(match (name, args) {
-        ("norm" | "length" | "mag" | "magnitude", [v]) => format!("pg_sqrt({v} * {v})"),
-        ("sqr" | "square" | "sq", [x]) => format!("({x} * {x})"),
+        ("norm" | "norm2" | "length" | "mag" | "magnitude", [v]) => format!("pg_sqrt({v} * {v})"),
+        ("sqr" | "square" | "sq" | "abs2", [x]) => format!("({x} * {x})"),
         ("nint" | "lround" | "llround", [x]) => format!("(int32)pg_round({x})"),
         ("not", [x]) => format!("!{x}"),
+        ("ldg", [x]) => x.clone(),
+        ("sum", [f, v]) if f == "abs2" => format!("({v} * {v})"),
+        ("abs_diff" | "absdiff", [a, b]) => format!("pg_abs({a} - {b})"),
+        ("sad", [a, b, c]) => format!("(pg_abs({a} - {b}) + {c})"),
+        ("sinpi", [x]) => format!("pg_sin({x} * pi)"),
+        ("cospi", [x]) => format!("pg_cos({x} * pi)"),
+        ("radians" | "deg2rad" | "toradians", [x]) => format!("({x} * (pi / 180))"),
+        ("degrees" | "rad2deg" | "todegrees", [x]) => format!("({x} * (180 / pi))"),
         ("hypot", [a, b]) => format!("pg_sqrt({a} * {a} + {b} * {b})"),
         ("rhypot", [a, b]) => format!("pg_rsqrt({a} * {a} + {b} * {b})"),
         ("norm3d", [a, b, c]) => format!("pg_sqrt({a} * {a} + {b} * {b} + {c} * {c})"),
@@ -349,11 +363,24 @@ fn equivalent(name: &str, args: &[String]) -> Option<String> {
         ("add" | "fadd", [a, b]) => format!("({a} + {b})"),
         ("subtract" | "fsub" | "sub", [a, b]) => format!("({a} - {b})"),
         ("negative", [x]) => format!("(-{x})"),
-        ("pown" | "powr", [x, e]) => return foreign::power(x, e),
+        // Of a base that is not negative, to any power.
+        ("powr", [x, e]) => return foreign::power(x, e).or_else(|| Some(format!("pg_exp2({e} * pg_log2({x}))"))),
+        ("pown", [x, e]) => return foreign::power(x, e),
         ("fma" | "mad" | "muladd" | "mad24", [a, b, c]) => format!("({a} * {b} + {c})"),
         ("log10", [x]) => format!("(pg_log({x}) * 0.434294481903251827651)"),
         _ => return None,
     })
+}
+
+/// The places by which a power of two shifts.
+fn power_of_two(number: &str) -> Option<u32> {
+    number.parse::<u64>().ok().filter(|n| n.is_power_of_two()).map(u64::trailing_zeros)
+}
+
+/// The mask of so many low bits.
+fn mask(bits: &str) -> Option<String> {
+    let bits = bits.parse::<u32>().ok().filter(|n| (1..64).contains(n))?;
+    Some(format!("{:#X}", (1u64 << bits) - 1).replacen("0X", "0x", 1))
 }
 
 /// Advice on replacing a function that PG2 lacks.
@@ -377,6 +404,9 @@ fn advice(name: &str) -> Option<&'static str> {
              the n least in their order"
         }
         "range" => "the range of a loop is `0..3`",
+        "smoothstep" => {
+            "write `fn smoothstep(a, b, x) { t = pg_min(pg_max((x - a) / (b - a), 0), 1); return t * t * (3 - 2 * t); }` in the file"
+        }
         _ => return None,
     })
 }

@@ -1,6 +1,7 @@
 //! Formats: their names, casts between them, and what a number becomes in one.
 
 use super::Checker;
+use super::idioms::{is_vector, of_c};
 use super::value::{Dims, Typed, Value};
 use crate::check::literal::{Literal, Misfit, fit};
 use crate::diag::codes;
@@ -36,6 +37,16 @@ impl<'a> Checker<'a> {
             let error = Diagnostic::error(codes::UNKNOWN_FORMAT, message, word.span, "unknown format");
             match meant(word.text, class) {
                 Some(format) => error.help(format!("did you mean `{format}`?")).edit(word.span, format),
+                None if is_vector(word.text) => {
+                    let error = error.help("leave it out: a vector is written `(a, b, c)`");
+                    let Span { start, end } = word.span;
+                    let is_cast = self.text[..start].ends_with('(') && self.text[end..].starts_with(')');
+                    if is_cast { error.edit(Span { start: start - 1, end: end + 1 }, "") } else { error }
+                }
+                None if of_c(word.text).is_some() => {
+                    let format = of_c(word.text).unwrap_or_default();
+                    error.help(format!("did you mean `{format}`?")).edit(word.span, format)
+                }
                 None => error.help(
                     "write for example `int32`, `uint8`, `fixed32.31`, `ufixed16.8` or `float18.9` (W bits in all, M fraction bits)",
                 ),

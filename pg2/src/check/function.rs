@@ -265,7 +265,9 @@ pub(super) fn trees_of(statements: &[Statement], trees: &mut Vec<Tree>) {
                     trees.extend(list);
                 }
             }
-            StatementKind::Const { value, .. } | StatementKind::Return { value } => trees.push(*value),
+            StatementKind::Const { value, .. }
+            | StatementKind::Return { value }
+            | StatementKind::Filter { condition: value } => trees.push(*value),
             StatementKind::Assign { indices, value, .. } | StatementKind::Reduce { indices, value, .. } => {
                 trees.extend(indices);
                 trees.push(*value);

@@ -31,8 +31,29 @@ const FLOATS: &[(&[&str], &str)] = &[
     (&["half", "Float16", "f16"], "float16.10"),
 ];
 
+/// The pattern of a value, whose text may have parentheses already.
+fn pattern(x: &str) -> String {
+    if x.starts_with('(') && x.ends_with(')') && !x[1..].contains('(') {
+        format!("pg_bits{x}")
+    } else {
+        format!("pg_bits({x})")
+    }
+}
+
 fn named(table: &[(&[&str], &'static str)], name: &str) -> Option<&'static str> {
     table.iter().find(|(names, _)| names.contains(&name)).map(|t| t.1)
+}
+
+/// The format of a type of other languages.
+pub(super) fn of_c(name: &str) -> Option<&'static str> {
+    named(INTS, name).or_else(|| named(FLOATS, name))
+}
+
+/// Whether a name is that of a vector in CUDA and OpenCL, such as `float4`.
+pub(super) fn is_vector(name: &str) -> bool {
+    let (kind, count) = name.split_at(name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count());
+    matches!(kind, "float" | "double" | "int" | "uint" | "vec" | "half")
+        && matches!(count, "2" | "3" | "4" | "8" | "16")
 }
 
 /// A name without what CUDA, OpenCL and C put in front of a function and behind it: `__expf`, `native_rsqrt`, `__fmul_rn`.
@@ -70,7 +91,14 @@ pub(super) fn plain_name(name: &str) -> String {
 impl<'a> Checker<'a> {
     /// A cast to an int of C, of a value with a point: C cuts off, where a cast of PG2 rounds. Gives whether it was reported.
     pub(super) fn cast_of_c(&mut self, word: Word, value: &Value, id: ExprId, span: Span) -> bool {
-        let (Value::Typed(typed), Some(format)) = (value, named(INTS, word.text)) else { return false };
+        let Some(format) = named(INTS, word.text).filter(|_| self.type_of_name(word.text).is_none()) else {
+            return false;
+        };
+        // Whether it cuts off is known once the value is mended.
+        if matches!(value, Value::Error) {
+            return true;
+        }
+        let Value::Typed(typed) = value else { return false };
         if typed.format.is_int() || word.text.parse::<Format>().is_ok() {
             return false;
         }
@@ -116,8 +144,19 @@ impl<'a> Checker<'a> {
                 return self.of_one(name, typed, x);
             }
         }
+        if let (Some(format), [_, _], [x, kind]) = (named(FLOATS, name), given, texts) {
+            // The kind of Fortran is the number of bytes.
+            return Some(format!("({}){x}", if kind == "8" { "float64.52" } else { format }));
+        }
         if let ([(Value::Typed(typed), _), _], [x, m]) = (given, texts) {
             let format = typed.format;
+            if let ("shiftr" | "lshr", Format::Int { width, signed }) = (name, format) {
+                // Zeros come in from the left.
+                return Some(match signed {
+                    true => format!("(({format})((uint{width}){x} >> {m}))"),
+                    false => format!("({x} >> {m})"),
+                });
+            }
             return match name {
                 "fmod" | "mod" | "rem" if !format.is_int() => {
                     functions::function("pg_trunc")?.takes(format)?;
@@ -139,22 +178,57 @@ impl<'a> Checker<'a> {
     /// The same of one argument with a format.
     fn of_one(&self, name: &str, typed: &Typed, x: &str) -> Option<String> {
         let Dims::Vector(n) = typed.dims() else {
-            let nearest = matches!(name, "nint" | "rint" | "lrint" | "lround") && !typed.format.is_int();
-            return nearest.then(|| match name {
-                "rint" => format!("({})(int32){x}", typed.format),
-                _ => format!("(int32){x}"),
-            });
+            return self.of_scalar(name, typed.format, x);
         };
         let joined = |sign: &str| (0..n).map(|k| format!("{x}[{k}]")).collect::<Vec<_>>().join(sign);
         let nested = |f: &str| (1..n).fold(format!("{x}[0]"), |all, k| format!("{f}({all}, {x}[{k}])"));
         match name {
             _ if n > 8 => None,
             "sum" => Some(format!("({})", joined(" + "))),
+            "size" | "len" => Some(n.to_string()),
             "prod" | "product" => Some(format!("({})", joined(" * "))),
             "max" | "maxval" | "maximum" | "amax" => Some(nested("pg_max")),
             "min" | "minval" | "minimum" | "amin" => Some(nested("pg_min")),
             _ => None,
         }
+    }
+
+    /// The same of a scalar.
+    fn of_scalar(&self, name: &str, format: Format, x: &str) -> Option<String> {
+        let Format::Int { width, signed } = format else {
+            return Some(match name {
+                // Halves go to the even number, as a cast takes them.
+                "rint" => format!("({format})(int32){x}"),
+                "lrint" => format!("(int32){x}"),
+                "as_int" | "float_as_int" => format!("(int{}){}", format.width(), pattern(x)),
+                "as_uint" | "float_as_uint" => pattern(x),
+                // That of a product of two vectors is the product.
+                "sum" => x.to_string(),
+                _ => return None,
+            });
+        };
+        let float = match width {
+            32 => "float32.23",
+            _ => "float64.52",
+        };
+        Some(match name {
+            // Of the bits of a number, where others have truths.
+            "not" if width > 1 => format!("(~{x})"),
+            "ffs" => format!("({width} - pg_clz({x} & -{x}))"),
+            "ctz" | "trailz" | "trailing_zeros" => format!("({} - pg_clz({x} & -{x}))", width - 1),
+            "as_float" | "int_as_float" | "uint_as_float" if matches!(width, 32 | 64) => match signed {
+                true => format!("pg_from_bits((uint{width}){x}, {float})"),
+                false => format!("pg_from_bits({x}, {float})"),
+            },
+            "bool" => format!("({x} != 0)"),
+            "isodd" => format!("({x} & 1)"),
+            "iseven" => format!("(({x} & 1) == 0)"),
+            "signed" if signed => x.to_string(),
+            "signed" => format!("(int{width}){x}"),
+            "unsigned" => format!("(uint{width}){x}"),
+            "sum" => x.to_string(),
+            _ => return None,
+        })
     }
 
     /// Warns of an int over a number that is written with a point, and of a division by 0.

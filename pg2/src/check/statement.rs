@@ -52,6 +52,7 @@ impl<'a> Checker<'a> {
             StatementKind::Select { targets, reduce, values } => self.gather_selection(targets, *reduce, values),
             StatementKind::For { variable, from, to, body } => return self.for_loop(*variable, (*from, *to), body),
             StatementKind::If { arms, otherwise } => return self.branches(arms, otherwise.as_ref()),
+            StatementKind::Filter { condition } => self.filter(*condition),
             StatementKind::Return { value } => {
                 self.return_value(*value);
                 return true;
@@ -187,7 +188,10 @@ impl<'a> Checker<'a> {
         if !known {
             let message = format!("`{}` is not a compile-time number", name.text);
             let error = Diagnostic::error(codes::NOT_CONST, message, span, "known only at run time");
-            self.error(error.help(format!("leave `const` out: `{} = ...;`", name.text)));
+            let error = error.help(format!("leave `const` out: `{} = ...;`", name.text));
+            let word = self.text[..name.span.start].trim_end();
+            let front = Span { start: word.len().saturating_sub("const".len()), end: name.span.start };
+            self.error(if word.ends_with("const") { error.edit(front, "") } else { error });
             return self.define(name, Entry::Broken, Kind::Const, NO_EXPR);
         }
         self.bind(name, value, Kind::Const, root);

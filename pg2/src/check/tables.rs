@@ -381,6 +381,7 @@ pub(super) fn read_from_memory(graph: &mut Graph) {
     for bins in &mut graph.bins {
         (bins.at, bins.value) = (place[bins.at.0 as usize], place[bins.value.0 as usize]);
     }
+    graph.filter = graph.filter.map(|filter| place[filter.0 as usize]);
     let numbers: HashMap<NodeId, f64> =
         std::mem::take(&mut graph.numbers).into_iter().map(|(id, x)| (place[id.0 as usize], x)).collect();
     graph.numbers = numbers;

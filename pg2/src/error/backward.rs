@@ -2,9 +2,10 @@
 //! slope of the value with respect to it. Slopes are enclosed over all that values can be while some part of each rounding
 //! has been made, so no term of second order is left out.
 
+use super::meaning::turned;
 use super::model::{Model, Use};
 use super::state::{State, times, up};
-use hdl::number::real::{Expr, Interval, Smooth, exp2};
+use hdl::number::real::{Call, Expr, Interval, Smooth, exp2};
 use hdl::op::accuracy::Meaning;
 
 /// Slopes of a value, and its distance.
@@ -100,7 +101,8 @@ fn partial(model: &Model, states: &[State], u: &Use) -> Vec<Interval> {
         Meaning::Power(n, d) => vec![power(x(0), n, d)],
         Meaning::Exp => vec![Interval::new(x(0).lo.exp(), x(0).hi.exp()).outward().outward()],
         Meaning::Log => vec![one / x(0)],
-        Meaning::Sin | Meaning::Cos => vec![Interval::new(-1.0, 1.0)],
+        Meaning::Sin => vec![turned(x(0), |x| Expr::of(Call::Sin).coefficients(x, 1)[1])],
+        Meaning::Cos => vec![turned(x(0), |x| Expr::of(Call::Cos).coefficients(x, 1)[1])],
         Meaning::Real(call) => vec![Expr::of(call).coefficients(x(0), 1)[1]],
         Meaning::Angle => {
             let square = x(0).square() + x(1).square();

@@ -148,7 +148,15 @@ impl Script {
         known: &mut [bool],
     ) -> bool {
         let state = &states[k];
-        if !state.error().is_finite() || state.cause.is_some() || clamps(model, states, k, u) {
+        // Gappa has no word for a distance that may be as large as the value, as a part of it.
+        let is_far = |k: usize| states[model.values[k].twin].relative >= 1.0;
+        // And the root of what it takes for negative has no bound.
+        let is_root_of_zero = matches!(u.accuracy.meaning, Meaning::Power(_, 2)) && {
+            let x = &states[model.values[u.args[0]].twin];
+            !x.is_exact() && x.relative == 0.0 && x.real.lo <= x.absolute
+        };
+        let is_lost = is_far(k) || is_root_of_zero || u.args.iter().any(|a| is_far(*a));
+        if !state.error().is_finite() || state.cause.is_some() || is_lost || clamps(model, states, k, u) {
             return false;
         }
         let names: Vec<[String; 2]> = u.args.iter().map(|a| self.argument(model, states, *a, number, known)).collect();

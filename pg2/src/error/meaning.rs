@@ -61,16 +61,9 @@ pub fn apply(meaning: Meaning, inst: &Inst, args: &[State], same: bool) -> Exact
         Meaning::Real(call) => real_function(call, a),
         Meaning::Angle => angle(a, &args[1]),
         Meaning::Sin | Meaning::Cos => {
-            // Within a quarter of a turn around 0 the sine grows, and within half of one the cosine falls; elsewhere its range is that of all turns.
-            let real = match meaning {
-                Meaning::Sin if a.real.most() < 1.5 => monotone(a.real, f64::sin),
-                Meaning::Cos if a.real.most() < 3.0 => {
-                    let (lo, hi) = (a.real.most().cos() - SLACK, a.real.least().cos() + SLACK);
-                    Interval::new(lo, hi.min(1.0))
-                }
-                _ => Interval::new(-1.0, 1.0),
-            };
-            exact(real, 0.0, 0.0, a.error())
+            let call = if meaning == Meaning::Sin { Call::Sin } else { Call::Cos };
+            let real = turned(a.real, |x| Expr::of(call).range(x));
+            exact(real, real.least(), 0.0, a.error())
         }
         Meaning::Function => function(a, inst),
         Meaning::Whole(_) | Meaning::Zeros | Meaning::Field(..) | Meaning::Pattern | Meaning::OfPattern => {
@@ -80,9 +73,12 @@ pub fn apply(meaning: Meaning, inst: &Inst, args: &[State], same: bool) -> Exact
     }
 }
 
-fn monotone(x: Interval, f: impl Fn(f64) -> f64) -> Interval {
-    let (lo, hi) = (f(x.lo), f(x.hi));
-    Interval::new(lo - SLACK * lo.abs(), hi + SLACK * hi.abs())
+/// Sine and cosine, or their slopes; of arguments beyond those that have results they are what any argument gives.
+pub fn turned(x: Interval, of: impl Fn(Interval) -> Interval) -> Interval {
+    let all = Interval::new(-1.0, 1.0);
+    let is_near = x.most() <= (1u64 << 20) as f64;
+    let found = if is_near { of(x) } else { all };
+    Interval::new(found.lo.max(-1.0), found.hi.min(1.0))
 }
 
 fn sum(a: &State, b: &State, minus: bool, same: bool) -> Exact {

@@ -30,6 +30,7 @@ impl Builder {
                 numbers: HashMap::new(),
                 bins: Vec::new(),
                 gathered: Vec::new(),
+                filter: None,
                 demand: Vec::new(),
             },
             rounding: Rounding::Nearest,

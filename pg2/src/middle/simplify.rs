@@ -83,6 +83,7 @@ pub(crate) fn live(graph: &Graph) -> Graph {
         numbers,
         bins: Vec::new(),
         gathered,
+        filter: None,
     }
 }
 

@@ -1,34 +1,31 @@
-//! About what a lane takes of a device: lookup tables, registers, multipliers and memory, without any tool.
+//! About what a lane takes of a device, and an engine: lookup tables, registers, multipliers and memory, without any tool.
 //!
-//! Tables are counted from the operators' expressions, as if each stood alone. What tools simplify across them is not seen, but for
-//! iCE40, where it is known from engines that were mapped ([`ICE40`]).
+//! A lane is mapped as a tool would map it ([`super::mapping`]). The shell is hand-written text: of it only its memories are counted one by
+//! one, and its tables and registers come from engines that were mapped.
 
 use crate::backend::build::Built;
-use crate::graph::{NodeId, NodeKind};
-use hdl::Reduce;
-use hdl::circuit::target::{Clock, DelayKind, Target};
+use crate::report::mapping;
+use hdl::circuit::target::Target;
 use hdl::engine::Config;
-use hdl::op::circuit;
 
-/// Guard bits of a sum.
-const GUARD: u64 = 32;
-/// Lookup tables for a bit of a place of a selection.
-const PLACE: u64 = 3;
-
-/// Calibration of a family: the percentage left of the tables and registers of a lane, and the tables and registers that the shell
-/// takes beside those of its records: once for each engine, and for each group.
+/// Tables and registers that the shell of a family takes beside those of its records: once for each engine, and for each group.
 struct Experience {
-    lane: (u64, u64),
     shell: (u64, u64),
     /// A group whose pairs come in each clock, one whose pairs come every several clocks, and one with sums in slices.
     group: [(u64, u64); 3],
+    /// Of a bit of the packet of results, in percent.
+    packet: (u64, u64),
+    /// Registers of a group whose lanes stand apart.
+    apart: u64,
 }
 
-const USUAL: Experience = Experience { lane: (100, 100), shell: (900, 900), group: [(225, 225); 3] };
+/// From engines of `p2p_paper` with 1 to 32 lanes, mapped by yosys for ECP5: tables within 4% of theirs.
+const USUAL: Experience = Experience { shell: (850, 800), group: [(802, 699); 3], packet: (133, 230), apart: 540 };
 
 /// For engines on a board, with the serial link, which takes 770 tables and 494 registers of the shell. From 16 engines of 9 shipped kernels with
 /// a pair every 1 to 64 clocks, mapped by yosys: the cells of [`Area::cells`] come out within 8% of theirs.
-const ICE40: Experience = Experience { lane: (80, 92), shell: (1470, 1134), group: [(400, 560), (300, 360), (90, 50)] };
+const ICE40: Experience =
+    Experience { shell: (1470, 1134), group: [(400, 560), (150, 260), (40, 0)], packet: (100, 100), apart: 0 };
 
 impl Experience {
     fn of(target: &Target) -> &'static Experience {
@@ -36,13 +33,14 @@ impl Experience {
     }
 }
 
+/// Words of the input queue, and groups whose results are under way.
+const UNDER_WAY: u64 = 16;
+
 /// Words of the rings of a serial link, which are counted with the engine on iCE40.
 const RING_WORDS: u64 = 512;
 
-/// The resources of an adder of slices beside its terms, and of the word-by-word reader of results beside a beat, each in lookup
-/// tables and in registers.
-const SLICES: (u64, u64) = (110, 60);
-const WORDS: (u64, u64) = (120, 60);
+/// The resources of the word-by-word reader of results beside a beat, in lookup tables and in registers.
+const WORDS: u64 = 120;
 
 /// The resources of a queue's addresses and the turns of the switch, in lookup tables and in registers.
 const SWITCH: (u64, u64) = (60, 60);
@@ -58,6 +56,14 @@ pub struct Area {
 }
 
 impl Area {
+    /// Adds another one.
+    pub fn add(&mut self, other: Area) {
+        self.tables += other.tables;
+        self.registers += other.registers;
+        self.multipliers += other.multipliers;
+        self.memories += other.memories;
+    }
+
     /// Cells of iCE40: a flip-flop takes one for itself where it is not behind a table of its own, as half of them are, and so does what leads
     /// carries into chains and out of them.
     pub fn cells(&self) -> u64 {
@@ -67,97 +73,41 @@ impl Area {
 
 /// A lane: pipeline, sums, and one bank of i registers.
 pub fn lane(built: &Built) -> Area {
-    let graph = &built.graph;
-    let clock = built.library.clock;
-    let mut area = Area { registers: built.schedule.register_bits() + built.flag_bits, ..Area::default() };
-    for (k, node) in graph.nodes.iter().enumerate() {
-        let (NodeKind::Op { op, inst, .. }, Some(module)) = (&node.kind, built.library.module(NodeId(k as u32))) else {
-            continue;
-        };
-        if built.folded.as_ref().is_none_or(|f| f.leads(k)) {
-            let own = Clock { blocks: (module.multipliers == 0).then_some(0), ..clock };
-            area.tables += circuit(*op, inst, own).tables();
-            area.multipliers += module.multipliers as u64;
-            area.memories += (module.rom_bits + module.ram_bits).div_ceil(clock.target.memory_bits as u64);
-        }
-    }
-    let slices = graph.layout().slices(built.ii());
-    if let Some(slices) = &slices {
-        let (adders, width) = (slices.adders as u64, slices.width as u64);
-        area.tables += adders * (width + SLICES.0);
-        area.registers += adders * (width + SLICES.1);
-        // Totals, results, and the terms that wait for their slices. Few words go into tables where these can be memories, which yosys does
-        // with two deep.
-        let delay = clock.target.delay;
-        if delay.kind != DelayKind::Lut || slices.sums * slices.each > 2 * delay.depth {
-            area.memories += 3 * adders;
-        }
-    }
-    for (k, output) in graph.outputs.iter().enumerate().filter(|_| slices.is_none()) {
-        let width = graph.node(output.value).format.width() as u64;
-        let shared = built.folded.as_ref().map(|f| (f.unit[graph.nodes.len() + k], f.leads(graph.nodes.len() + k)));
-        // The running total and what is kept of it, with what takes a pair or leaves it.
-        let (total, adds) = match (output.reduce, shared) {
-            (Reduce::Sum, Some((Some(_), leads))) => (2 * width + GUARD, leads),
-            (Reduce::Sum, _) => (2 * (width + GUARD), true),
-            _ => (width, true),
-        };
-        area.registers += total;
-        area.tables += match output.reduce {
-            // A comparator, and what chooses among the new tuple, the place's own and that of the place before.
-            Reduce::Ranked(_) => PLACE * width,
-            _ if adds => 2 * width + GUARD,
-            _ => 0,
-        };
-    }
-    for bins in &graph.layout().bins {
-        let (count, bits) = (bins.count as u64, bins.sum_bits as u64);
-        // What is touched and decoded, the choices among that, and the sum on its way; two copies of the memory.
-        area.tables += 5 * count / 2 + 6 * bits;
-        area.registers += 2 * count + 3 * bits;
-        area.memories += 2 * clock.target.cut_blocks(2 << bins.address_bits(), bits);
-    }
-    if let Some(folded) = &built.folded {
-        area.tables += folded.choices(graph);
-        area.memories += folded.store_blocks();
-        if let Some(bits) = folded.ring_bits() {
-            // Each ring has the address that it reads, and what says for each slot how far back that is.
-            let (rings, bits) = (folded.stores.iter().flatten().count() as u64, bits as u64);
-            area.tables += rings * bits * (1 + (folded.ii as u64).div_ceil(16));
-            area.registers += 2 * rings * bits;
-        }
-    }
-    area.registers += graph.layout().i.iter().map(|e| e.1.width() as u64).sum::<u64>();
-    let left = Experience::of(clock.target).lane;
-    Area { tables: area.tables * left.0 / 100, registers: area.registers * left.1 / 100, ..area }
+    let usual = Config::usual(built.graph.layout(), built.schedule.depth);
+    lane_of(built, &Config { pipelines: 1, groups: 1, i_banks: 1, ii: built.ii(), ..usual })
+}
+
+/// A lane of an engine.
+fn lane_of(built: &Built, config: &Config) -> Area {
+    mapping::map(&hdl::engine::lane(config, &built.netlist), built.library.clock.target)
 }
 
 /// An engine: all lanes, and the shell with its memories.
 pub fn engine(built: &Built, config: &Config) -> Area {
-    let (one, lanes, groups) = (lane(built), config.pipelines as u64, config.groups as u64);
+    let (one, lanes, groups) = (lane_of(built, config), config.pipelines as u64, config.groups as u64);
     let layout = &config.layout;
     let width = |elements: &[(String, hdl::Format)]| elements.iter().map(|e| e.1.width() as u64).sum::<u64>();
     // The packet of results, the record that words gather in, and sources on their way.
     // Sums in memory are read word by word too.
     let by_word = config.slices().is_some() || !built.graph.gathered.is_empty();
     let packet = match by_word {
-        true => config.stream_bits as u64 + WORDS.0,
+        true => config.stream_bits as u64 + WORDS,
         false => 32 * (config.lanes() * layout.result_words() + config.result_head_words()) as u64,
     };
     let record = 32 * layout.i_words().max(layout.j_words()).max(layout.register_words()) as u64;
-    let more_banks = (config.i_banks as u64).saturating_sub(1) * 2 * width(&layout.i);
     let (j, params) = (width(&layout.j), width(&layout.params));
     let target = built.library.clock.target;
-    let Experience { shell, group, .. } = Experience::of(target);
+    let known = Experience::of(target);
     let group = match config.slices() {
-        Some(_) => group[2],
-        None => group[(config.ii > 1) as usize],
+        Some(_) => known.group[2],
+        None => known.group[(config.ii > 1) as usize],
     };
+    let apart = if config.spread() { known.apart } else { 0 };
     Area {
-        tables: lanes * one.tables + shell.0 + groups * (packet + group.0) + record / 2,
-        registers: lanes * (one.registers + more_banks)
-            + shell.1
-            + groups * (packet + 2 * j + group.1)
+        tables: lanes * one.tables + known.shell.0 + groups * (packet * known.packet.0 / 100 + group.0) + record / 2,
+        registers: lanes * one.registers
+            + known.shell.1
+            + groups * (packet * known.packet.1 / 100 + 2 * j + group.1 + apart)
             + record
             + params,
         multipliers: lanes * one.multipliers,
@@ -167,13 +117,19 @@ pub fn engine(built: &Built, config: &Config) -> Area {
 
 /// Block memories of the shell: j memories of so many bits a record, segment lists, queues, and the link where it is counted.
 fn memories(target: &Target, config: &Config, j: u64, by_word: bool) -> u64 {
-    let (records, word) = (config.jmem_records as u64, config.stream_bits as u64 + 1);
-    let records_blocks = target.cut_blocks(records, j);
-    let address = (records as u32 + 1).next_power_of_two().ilog2() as u64;
-    let lists = 2 * target.blocks(2 * config.segments as u64, 2 * address);
-    let results = if by_word { 0 } else { 2 * target.blocks(4, word) };
+    let (records, word) = (config.jmem_records, config.stream_bits as u64 + 1);
+    // What is short goes into tables where these can be memories.
+    let queue = |words: u64, bits: u64| mapping::memory(target, words, bits).memories;
+    // An entry of a list is two addresses and a flag.
+    let entry = 2 * (records.max(2) - 1).ilog2() as u64 + 3;
+    let ring = (2 * config.segments as u64).next_power_of_two();
+    let lists = target.cut_blocks(ring, entry) + target.cut_blocks(ring, entry + 1);
+    let beats = (config.result_head_words() + config.lanes() * config.layout.result_words()) as u64
+        / config.beat_words() as u64;
+    let results = if by_word { 0 } else { queue((2 * beats).next_power_of_two(), word) + queue(UNDER_WAY, word) };
     let link = if target.name == "ice40" { 2 * target.blocks(RING_WORDS, 32) + 1 } else { 0 };
-    config.groups as u64 * (records_blocks + lists + results) + target.blocks(4, word) + link
+    let group = target.cut_blocks(records as u64, j) + lists + results;
+    config.groups as u64 * group + queue(UNDER_WAY, word) + link
 }
 
 /// The share of one engine of several in the switch before them, and the queue in front of it.

@@ -112,6 +112,10 @@ pub enum StatementKind<'a> {
         arms: Vec<Arm<'a>>,
         otherwise: Option<Block<'a>>,
     },
+    /// `where (condition);`
+    Filter {
+        condition: Tree,
+    },
     Function(Function<'a>),
     /// `type name = format;`
     Type {

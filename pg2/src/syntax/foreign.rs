@@ -35,15 +35,78 @@ pub static CONSTANTS: &[(&[&str], &str)] = &[
 /// The words with which other languages begin a definition.
 pub static OPENINGS: &[&str] = &[
     "let", "var", "auto", "val", "real", "double", "float", "int", "long", "short", "unsigned", "uint", "bool",
-    "fixed", "ufixed", "half", "wire", "reg", "logic", "integer", "size_t",
+    "fixed", "ufixed", "half", "wire", "reg", "logic", "integer", "size_t", "char", "uchar", "ushort", "ulong",
+    "boolean", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t",
 ];
+
+/// Those of them whose values are integers: a value with a point is cut off.
+pub static WHOLE: &[&str] = &[
+    "int", "long", "short", "unsigned", "uint", "integer", "size_t", "uchar", "ushort", "ulong", "int8_t", "int16_t",
+    "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t",
+];
+
+/// The one word for a type of two words.
+pub fn one_word(first: &str, second: &str) -> Option<&'static str> {
+    Some(match (first, second) {
+        ("unsigned", "int") => "uint",
+        ("unsigned", "char") => "uchar",
+        ("unsigned", "short") => "ushort",
+        ("unsigned", "long") => "ulong",
+        ("signed" | "short", "int") => {
+            if first == "short" {
+                "short"
+            } else {
+                "int"
+            }
+        }
+        ("long", "int" | "long") => "long",
+        ("long", "double") => "double",
+        _ => return None,
+    })
+}
 
 /// The words with which they begin the definition of a number that is known at compile time.
 pub static CONSTANT_OPENINGS: &[&str] = &["param", "parameter", "localparam", "constexpr"];
 
 /// Modules of other languages in front of the names of functions.
-pub static MODULES: &[&str] =
-    &["np", "numpy", "math", "cmath", "jnp", "torch", "cp", "cupy", "scipy", "linalg", "special", "tf", "Math", "Base"];
+pub static MODULES: &[&str] = &[
+    "np",
+    "numpy",
+    "math",
+    "cmath",
+    "jnp",
+    "torch",
+    "cp",
+    "cupy",
+    "scipy",
+    "linalg",
+    "special",
+    "tf",
+    "Math",
+    "StrictMath",
+    "Base",
+    "Integer",
+    "Long",
+];
+
+/// Members of modules and classes that are numbers.
+pub static NUMBERS: &[(&[&str], &[&str], &str)] = &[
+    (&["math", "np", "numpy", "cmath", "jnp", "torch"], &["e"], "2.71828182845904523536"),
+    (&["Math"], &["E"], "2.71828182845904523536"),
+    (&["math", "np", "numpy", "cmath"], &["tau"], "6.28318530717958647692"),
+    (&["Integer"], &["MAX_VALUE"], "2147483647"),
+    (&["Integer"], &["MIN_VALUE"], "-2147483648"),
+    (&["Long"], &["MAX_VALUE"], "9223372036854775807"),
+    (&["Float"], &["MAX_VALUE"], "3.40282346e38"),
+];
+
+/// Modules in which `mod` and `remainder` have the sign of the divisor.
+const FLOORS: &[&str] = &["np", "numpy", "jnp", "torch", "cp", "cupy", "tf"];
+
+/// The name that a function of a module has alone, where another function has its name.
+pub fn alone<'a>(module: &str, name: &'a str) -> &'a str {
+    if FLOORS.contains(&module) && matches!(name, "mod" | "remainder" | "floormod") { "modulo" } else { name }
+}
 
 /// A power in the terms of PG2; `None` where the exponent has no such form, or the base is too long to be repeated.
 pub fn power(base: &str, exponent: &str) -> Option<String> {
@@ -163,15 +226,23 @@ pub fn mended_number(text: &str) -> Option<String> {
         && power.bytes().all(|b| b.is_ascii_digit())
         && good(number)
     {
-        return Some(format!("{number}e{power}"));
+        // With an exponent before it, only the type is left to be said.
+        return match (number.contains('e'), power) {
+            (false, _) => Some(format!("{number}e{power}")),
+            (true, "0") => Some(number.to_string()),
+            (true, _) => None,
+        };
     }
     let half = small.strip_suffix('h').filter(|n| n.contains('.') && good(n));
     if let Some(number) = half {
         return Some(number.to_string());
     }
     let bare = small.trim_end_matches(['f', 'l', 'u']);
-    if bare.len() < small.len() && good(bare) {
-        return Some(bare.to_string());
+    if bare.len() < small.len()
+        && bare.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'_' | b'e' | b'-'))
+        && let Some(bare) = mended(bare)
+    {
+        return Some(bare);
     }
     let exponent = small.replacen('d', "e", 1);
     if exponent != small && good(&exponent) {

@@ -335,7 +335,7 @@ pub static FUNCTIONS: &[Function] = &[
     Function {
         name: "pg_norm2",
         params: &[vector("v")],
-        aliases: &["norm2", "length2", "squaredNorm"],
+        aliases: &["length2", "squaredNorm"],
         text: "the square of the length, as `v * v`",
         takes: STEPS,
         rule: Rule::Inner,
@@ -370,7 +370,17 @@ pub static FUNCTIONS: &[Function] = &[
     Function {
         name: "pg_clz",
         params: &[value("x")],
-        aliases: &["clz", "__clz", "__clzll", "countl_zero", "leadz", "leading_zeros", "lzcnt", "__builtin_clz"],
+        aliases: &[
+            "clz",
+            "__clz",
+            "__clzll",
+            "countl_zero",
+            "leadz",
+            "leading_zeros",
+            "numberofleadingzeros",
+            "lzcnt",
+            "__builtin_clz",
+        ],
         text: "how many bits of x are 0 above the highest 1; W for x = 0",
         takes: &[any(Class::Int, int::CLZ)],
         rule: Rule::Operator(None),

@@ -294,13 +294,20 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Whether the statement `where (condition);` begins at a token.
+    fn opens_filter(&self, at: usize) -> bool {
+        let begins = at == 0 || [";", "}"].iter().any(|s| self.is(at - 1, s)) || self.begins_line(at);
+        begins && self.word(at) == Some("where") && self.is(at + 1, "(")
+    }
+
     /// Enters a word that is no part of the language.
     fn used(&mut self, at: usize) {
         let Some(word) = self.word(at) else { return };
         let reduction = matches!(word, "max" | "min") && self.is(at + 1, "=");
         let span = self.token(at).span;
         let names_type = word == "type" && self.word(at + 1).is_some() && self.is(at + 2, "=");
-        if RESERVED.contains(&word) || reduction || names_type {
+        let filters = self.opens_filter(at);
+        if RESERVED.contains(&word) || reduction || names_type || filters {
             return;
         }
         let definition = self.known.get(word).and_then(|list| list.last().copied());

@@ -6,6 +6,7 @@ mod expr;
 mod foreign;
 mod idioms;
 mod notation;
+mod others;
 mod pin;
 mod recover;
 mod selection;
@@ -250,10 +251,7 @@ impl<'a> Parser<'a> {
         if self.eat(";") {
             return Ok(());
         }
-        if self.is(",") {
-            let error = Diagnostic::error(codes::SYNTAX, "a statement ends with `;`", self.peek(0).span, "not a comma");
-            return self.fail(error.help("write `;`, and a whole statement or declaration behind it"));
-        }
+        self.end_of_others()?;
         if !self.at_new_line() && (!self.is("}") || self.blocks.is_empty()) {
             return self.expected("`;` or an operator");
         }
@@ -386,11 +384,12 @@ impl<'a> Parser<'a> {
                 let message = format!("`{}` has no class", name.text);
                 let at = Span { start: name.span.start, end: self.previous().span.end };
                 let error = Diagnostic::error(codes::CLASS, message, at, "declared without a class");
-                self.fail(error.help(format!(
+                let error = error.help(format!(
                     "a pin has a class before the `;`: `ipin` (target), `jpin` (source), `param` or `fout` (output); \
                      a value needs no declaration: write `{} = ...;` where it is computed",
                     name.text
-                )))
+                ));
+                self.fail(self.declared_alone(format, name, error))
             }
         }
     }

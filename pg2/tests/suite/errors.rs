@@ -235,6 +235,10 @@ fn gappa_proves_the_bounds_again() {
     }
     let text = "float25.16 x ipin in 1..2; float25.16 y jpin in 3..4; fixed64.30 o fout;
         d = y - x; r = pg_rsqrt(x * x + y * y); o += (fixed64.30)(d * r * r);";
+    // What may be off by as much as itself, and the root of what may be computed as negative, are assumed.
+    let far = "float32.23 x ipin in -1..1; float32.23 y jpin in -1..1; fixed64.30 o fout;
+        e = (float20.11)(x - y); o += (fixed64.30)pg_rsqrt(e * e + 0.01);";
+    let root = "float32.23 x jpin in -1..1; fixed64.30 o fout; o += (fixed64.30)(2 * pg_sqrt(pg_abs(x - pg_sin(x))));";
     // The claims of the others are too many for a test, or there is nothing to claim.
     let shipped = [
         "p2p",
@@ -249,7 +253,7 @@ fn gappa_proves_the_bounds_again() {
         "stokeslet",
     ];
     let shipped = shipped.map(|name| (name, pg2::kernels::find(name).expect("it is shipped").text));
-    for (name, text) in [("small", text)].into_iter().chain(shipped) {
+    for (name, text) in [("small", text), ("far", far), ("root", root)].into_iter().chain(shipped) {
         let graph = compiled(name, text);
         let script = gappa::script(&graph).unwrap_or_else(|why| panic!("{name}: {why}"));
         let path = std::env::temp_dir().join(format!("pairforge-{}-{name}.g", std::process::id()));

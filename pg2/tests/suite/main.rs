@@ -13,6 +13,7 @@ mod documents;
 mod errors;
 mod evaluated;
 mod explaining;
+mod filters;
 mod fitted;
 mod formatting;
 mod fpbench;

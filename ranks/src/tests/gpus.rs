@@ -7,7 +7,7 @@ use gpu::cuda::CudaError;
 use gpu::cuda::driver::Outcome;
 use gpu::cuda::octree::communicator::{Communicator, SingleProcess, Team};
 use gpu::cuda::octree::links::Links;
-use gpu::cuda::octree::{GpuFmm, Units};
+use gpu::cuda::octree::{Extra, GpuFmm, Units};
 use gpu::cuda::on_host::{self, HostDevice, Sight};
 use gpu::cuda::p2p::Number;
 use gpu::octree::all_stages::{Found, Task};
@@ -25,6 +25,7 @@ struct OnGpus {
     order: usize,
     leaf: usize,
     cut: fn(usize, usize, usize) -> usize,
+    periodic: Option<Periodic>,
 }
 
 fn evenly(n: usize, rank: usize, ranks: usize) -> usize {
@@ -38,11 +39,12 @@ fn unevenly(n: usize, rank: usize, ranks: usize) -> usize {
 
 impl OnGpus {
     fn new(sources: Particles, order: usize, leaf: usize) -> OnGpus {
-        OnGpus { sources, more: Vec::new(), targets: None, order, leaf, cut: evenly }
+        OnGpus { sources, more: Vec::new(), targets: None, order, leaf, cut: evenly, periodic: None }
     }
 
     fn options(&self, precision: Precision) -> FmmOptions {
-        FmmOptions { order: self.order, basis: Basis::Solid, precision, ..FmmOptions::default() }
+        let OnGpus { order, periodic, .. } = *self;
+        FmmOptions { order, basis: Basis::Solid, precision, periodic, ..FmmOptions::default() }
     }
 
     fn sets(&self) -> Vec<&[f64]> {
@@ -131,7 +133,8 @@ fn whole<T: Number>(devices: &[HostDevice], options: &FmmOptions) -> Result<GpuF
     let kernel = shipped("p2p");
     let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).unwrap();
     let units = Units { potential: units.potential, gradient: units.gradient, length };
-    GpuFmm::new(devices, &kernel, options.order, units)
+    let extra = Extra { periodic: options.periodic, lower_beyond: options.lower_beyond };
+    GpuFmm::with_options(devices, &kernel, options.order, units, &extra)
 }
 
 fn random(n: usize, distribution: Distribution) -> Particles {
@@ -184,6 +187,8 @@ fn gpus_of_any_ranks_give_the_bits_of_one_gpu() {
     close(150).check::<f32>("close pairs", all);
     apart(evenly).check::<f32>("targets apart", all);
     apart(unevenly).check::<f64>("targets apart, uneven slices", all);
+    let periodic = Some(Periodic { length: 1.0, axes: [true; 3] });
+    OnGpus { periodic, ..OnGpus::new(random(500, Distribution::Uniform), 2, 2) }.check::<f32>("a periodic box", all);
 }
 
 #[test]

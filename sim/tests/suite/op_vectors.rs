@@ -43,6 +43,7 @@ fn graph_of(op: &'static dyn Operator, inst: &Inst, first_of_target: bool) -> Gr
         numbers: Default::default(),
         bins: Vec::new(),
         gathered: Vec::new(),
+        filter: None,
     };
     graph.verify().expect("a graph of one operator");
     graph

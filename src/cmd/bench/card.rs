@@ -6,8 +6,10 @@ mod steps;
 use super::Args;
 use ::ranks::mpi;
 use fmm::data::particles::{Field, Particles};
+use fmm::data::periodic::Periodic;
 use fmm::data::random::{self, Charge, Distribution};
 use fmm::direct::error::{self, Errors};
+use fmm::direct::summation::Direct;
 use fmm::expansion::basis::Basis;
 use fmm::octree::stats::{OnGpu, Seconds, Stats};
 use fmm::octree::{FmmError, FmmOptions, Precision};
@@ -64,19 +66,27 @@ struct Case {
     precision: Precision,
     samples: usize,
     bound: f64,
+    /// Whether the box of the particles is periodic along all axes.
+    is_periodic: bool,
 }
 
 /// Uniform particles.
 const fn even(n: usize, order: usize, precision: Precision, samples: usize, bound: f64) -> Case {
-    Case { places: Places::Of("uniform"), n, order, precision, samples, bound }
+    Case { places: Places::Of("uniform"), n, order, precision, samples, bound, is_periodic: false }
 }
 
 /// Particles that are not, at order 5 in f32.
 const fn uneven(places: Places, n: usize, samples: usize) -> Case {
-    Case { places, n, order: 5, precision: Precision::F32, samples, bound: 1e-3 }
+    Case { places, n, order: 5, precision: Precision::F32, samples, bound: 1e-3, is_periodic: false }
 }
 
-const CASES: [Case; 11] = [
+/// The same in a periodic box: Ewald sums of a target take long, and the charges of all images cancel against the background, so that the
+/// error is larger beside what is left.
+const fn periodic(case: Case) -> Case {
+    Case { is_periodic: true, samples: 64, bound: 1e-2, ..case }
+}
+
+const CASES: [Case; 14] = [
     even(1_000_000, 4, Precision::F32, 1000, 5e-3),
     even(1_000_000, 5, Precision::F32, 1000, 1e-3),
     even(1_000_000, 5, Precision::F64, 1000, 1e-3),
@@ -88,6 +98,9 @@ const CASES: [Case; 11] = [
     uneven(Places::Of("plummer"), 1_000_000, 1000),
     uneven(Places::Clusters(1e-3), 1_000_000, 1000),
     uneven(Places::Of("plummer"), 16_000_000, 100),
+    periodic(even(1_000_000, 5, Precision::F32, 1000, 1e-3)),
+    periodic(even(1_000_000, 5, Precision::F64, 1000, 1e-3)),
+    periodic(uneven(Places::Of("plummer"), 1_000_000, 1000)),
 ];
 
 /// One figure. Seconds are those of the GPU's events: from the first kernel, which finds the box, to the last, on the GPU that
@@ -99,6 +112,8 @@ struct Figure {
     in_place: bool,
     /// Places of the particles.
     distribution: String,
+    /// Whether their box is periodic along all axes.
+    is_periodic: bool,
     n: usize,
     order: usize,
     precision: &'static str,
@@ -162,9 +177,12 @@ fn measure(gpus: &mut [Gpu], case: &Case, args: &Args, figures: &mut Vec<Figure>
     let particles = case.places.particles(case.n);
     let options =
         FmmOptions { order: case.order, precision: case.precision, basis: Basis::Solid, ..FmmOptions::default() };
-    let options = FmmOptions { leaf: Gpu::whole_leaf(case.n, &options), ..options };
+    let length = error::edge(particles.columns(), None);
+    let periodic = case.is_periodic.then_some(Periodic { length, axes: [true; 3] });
+    let options = FmmOptions { leaf: Gpu::whole_leaf(case.n, &options), periodic, ..options };
     let precision = if case.precision == Precision::F32 { "f32" } else { "f64" };
-    let what = format!("{} particles, {}, order {}, {precision}", case.n, case.places.name(), case.order);
+    let box_of = if case.is_periodic { ", periodic" } else { "" };
+    let what = format!("{} particles, {}{box_of}, order {}, {precision}", case.n, case.places.name(), case.order);
     let mut first: Option<Field> = None;
     for gpu in gpus {
         let mut run = || -> Result<_, Failure> {
@@ -173,7 +191,9 @@ fn measure(gpus: &mut [Gpu], case: &Case, args: &Args, figures: &mut Vec<Figure>
         };
         // The first run compiles the kernels.
         let field = run()?.fields.swap_remove(0);
-        let error = error::measure(&particles, &field, case.samples, 1, 0.0);
+        let geometry = particles.columns().into();
+        let direct = Direct { geometry, sources: particles.q[..].into(), eps: 0.0, hessian: false };
+        let error = error::measure_all(&direct, periodic.as_ref(), &field, case.samples, 1);
         let worst =
             if matches!(case.places, Places::Of("uniform")) { error.gradient_rel_l2 } else { error.gradient_median };
         if worst.is_none_or(|e| e.is_nan() || e > case.bound) {
@@ -244,6 +264,7 @@ impl Figure {
             gpus: of.0,
             in_place,
             distribution: case.places.name(),
+            is_periodic: case.is_periodic,
             n: case.n,
             order: case.order,
             precision,

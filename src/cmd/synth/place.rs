@@ -121,13 +121,10 @@ pub(super) fn config(args: &Args, goal: Goal, built: &Built, place: (usize, usiz
     let pipelines = each(&args.pipelines, place, "--pipelines")?;
     // A lane whose area is counted may be meant for a device too.
     let device = goal.device().or(args.fit.device());
-    let share = Share::of(device, place.1);
-    let words = match &args.jmem {
-        Some(words) => each(words, place, "--jmem")?,
-        None => share.jmem_words,
-    };
+    let words = args.jmem.as_ref().map(|words| each(words, place, "--jmem")).transpose()?;
+    let share = Share::of(device, place.1).with_words(words);
     let config = Config {
-        jmem_records: words / layout.j_words(),
+        jmem_records: share.records(&layout, built.library.clock.target),
         pipelines: if alone { 1 } else { pipelines },
         groups: if alone { 1 } else { args.groups.of(pipelines, place)? },
         i_banks: if alone { 1 } else { share.i_banks },

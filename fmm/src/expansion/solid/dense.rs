@@ -11,15 +11,20 @@ use crate::tree::lists::{is_listed, is_near, reach};
 pub struct Offset {
     /// The target's centre from the source's, in cells.
     pub at: [i64; 3],
-    /// Leading rows and columns that are not 0.
+    /// The order there, and the leading rows and columns that are not 0.
+    pub order: usize,
     pub terms: usize,
     /// Row after row of targets' terms, all of them.
     pub matrix: Vec<f64>,
+    /// Instead of it, the derivatives of 1/r that its entries are made of, see [`Translation`].
+    pub derivatives: Vec<f64>,
 }
 
 /// All tables. Matrices are the same on every level, since lengths are in units of cells.
 pub struct Dense {
     pub order: usize,
+    /// The weight of each term.
+    pub weights: Vec<f64>,
     /// The factors of the recurrences of regular harmonics, see [`Harmonics`].
     pub sectors: Vec<f64>,
     pub steps: Vec<[f64; 2]>,
@@ -36,6 +41,20 @@ pub struct Dense {
 impl Dense {
     /// For an order and cells that are near below `near2`.
     pub fn new(order: usize, near2: u64) -> Dense {
+        Dense::mixed(order, near2, None)
+    }
+
+    /// The same with the order below for M2L at far offsets, see [`Orders::lower_beyond`].
+    pub fn mixed(order: usize, near2: u64, lower_beyond: Option<f64>) -> Dense {
+        Dense::of(order, near2, lower_beyond, true)
+    }
+
+    /// The same without the matrices of M2L, for a machine that makes them from their derivatives.
+    pub fn of_derivatives(order: usize, near2: u64, lower_beyond: Option<f64>) -> Dense {
+        Dense::of(order, near2, lower_beyond, false)
+    }
+
+    fn of(order: usize, near2: u64, lower_beyond: Option<f64>, has_matrices: bool) -> Dense {
         let (weights, size) = (matrices::weights(2 * order), count(order));
         let harmonics = Harmonics::<f64>::new(order);
         let (sectors, steps) = harmonics.factors();
@@ -46,10 +65,12 @@ impl Dense {
         let octants = ShiftsOfOctants::new(order, &weights);
         let shifts = |octant| octants.of(octant).map(|matrix| by_columns(matrix, size));
         let (up, down) = (0..8).map(shifts).map(|[up, down]| (up, down)).unzip();
-        let offsets = offsets(order, near2, &weights);
+        let orders = Orders::new(order, near2).lower_beyond(lower_beyond);
+        let offsets = offsets((order, near2), orders, &weights, has_matrices);
         let of_octant = |octant: usize| (0..offsets.len()).filter(|k| is_seen(offsets[*k].at, octant, near2)).collect();
         Dense {
             order,
+            weights: weights[..size].to_vec(),
             sectors: sectors.to_vec(),
             steps: steps.to_vec(),
             up,
@@ -66,19 +87,24 @@ fn by_columns(rows: Vec<f64>, size: usize) -> Vec<f64> {
     (0..size * size).map(|k| rows[k % size * size + k / size]).collect()
 }
 
-fn offsets(order: usize, near2: u64, weights: &[f64]) -> Vec<Offset> {
-    let (all, orders, most) = (terms(order), Orders::new(order, near2), 2 * reach(near2) + 1);
+fn offsets((order, near2): (usize, u64), orders: Orders, weights: &[f64], has_matrices: bool) -> Vec<Offset> {
+    let (all, most) = (terms(order), 2 * reach(near2) + 1);
     let axis = || -most..=most;
     let places = axis().flat_map(|x| axis().flat_map(move |y| axis().map(move |z| [x, y, z])));
     let one = |at: [i64; 3]| {
         let needed = orders.at(at);
-        let translation = Translation::new(needed, at.map(|x| x as f64), weights);
+        let place = at.map(|x| x as f64);
+        if !has_matrices {
+            let derivatives = Translation::new(order, place, weights).into_derivatives();
+            return Offset { at, order: needed, terms: count(needed), matrix: Vec::new(), derivatives };
+        }
+        let translation = Translation::new(needed, place, weights);
         let entry = |a: usize, b: usize| {
             let (a, b) = (all[a], all[b]);
             if a.n.max(b.n) <= needed { translation.entry(a, b, weights) } else { 0.0 }
         };
         let matrix = (0..all.len()).flat_map(|a| (0..all.len()).map(move |b| (a, b))).map(|(a, b)| entry(a, b));
-        Offset { at, terms: count(needed), matrix: matrix.collect() }
+        Offset { at, order: needed, terms: count(needed), matrix: matrix.collect(), derivatives: Vec::new() }
     };
     let places: Vec<[i64; 3]> = places.filter(|at| is_listed(*at, near2)).collect();
     places.into_par_iter().map(one).collect()

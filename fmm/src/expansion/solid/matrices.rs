@@ -25,6 +25,11 @@ impl Translation {
         Translation { derivatives: all.map(signed).collect() }
     }
 
+    /// The derivatives of 1/r that all entries are made of, by the places of their terms.
+    pub fn into_derivatives(self) -> Vec<f64> {
+        self.derivatives
+    }
+
     /// The share of the source's term `b` in the target's term `a`.
     pub fn entry(&self, a: Term, b: Term, weights: &[f64]) -> f64 {
         self.of(&Share::new(a, b, weights))

@@ -78,6 +78,11 @@ impl Steps {
         Steps { parts: if matches!(basis, Basis::Solid | Basis::Softened) { PARTS } else { 1 }, near2, highest }
     }
 
+    /// The same without parts of orders.
+    pub fn whole(self) -> Steps {
+        Steps { parts: 1, ..self }
+    }
+
     /// The step that is a whole order.
     pub fn of_order(&self, order: usize) -> usize {
         order * self.parts

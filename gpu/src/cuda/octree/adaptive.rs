@@ -10,6 +10,7 @@ mod stages;
 use super::communicator::{Team, Transfer, numbers};
 use super::depth::{best_leaf, best_of_any, cost};
 use super::memory::Tables;
+use super::periodic::{self, Images};
 use super::run::{Scales, Tick};
 use super::text::{Shape, adaptive as text_of};
 use super::{GpuFmm, Loaded, NEAR2, Run, Status};
@@ -18,7 +19,6 @@ use crate::cuda::driver::{Kernels, Outcome, Times};
 use crate::cuda::gpu_device::{GpuDevice, Size};
 use crate::cuda::p2p::Number;
 use fmm::direct::p2p::Limits;
-use fmm::expansion::solid::dense::Dense;
 use memory::{COUNTS, Counted, DEEPEST, Levels, ListRoom, MOST_LEAF, Memory, Problem, SHORT};
 use pg2::backend::cuda::p2p::{Real, Unfit};
 use stages::On;
@@ -55,6 +55,9 @@ pub struct Adaptive<T: Number, C: GpuDevice> {
     tables: Tables<T, C>,
     memory: Memory<T, C>,
 }
+
+/// Cells in lists beside numbers of images.
+const MOST_IMAGES: usize = 1 << 27;
 
 /// Pairs of P2P a particle up to which a run takes place. Only leaves on the deepest level have more.
 const MOST_PAIRS: f64 = 1e5;
@@ -138,7 +141,16 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
             slope_terms: device.place(&tables.slope_terms),
             ..problem
         };
-        On { device, kernels, shape, memory, problem: memory.places(device, problem) }
+        let place = |of: fn(&Images<C>, &C) -> u64| self.images.as_ref().map_or(0, |images| of(images, device));
+        let problem = Problem { lattice: place(Images::lattice), moments: place(Images::moments), ..problem };
+        On {
+            device,
+            kernels,
+            shape,
+            memory,
+            is_periodic: self.images.is_some(),
+            problem: memory.places(device, problem),
+        }
     }
 }
 
@@ -184,7 +196,10 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             deepest: levels.deepest as u64,
             ..problem
         };
-        let tiles = levels.tiles();
+        if self.periodic.is_some() && levels.cells() > MOST_IMAGES {
+            return Ok(Err(format!("with periodic boundaries an adaptive tree has at most {MOST_IMAGES} cells")));
+        }
+        let tiles = levels.tiles(self.first_level().max(1) as usize);
         for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
             let Adaptive { shape, memory, .. } = loaded.adaptive.as_mut().expect("it was made");
             memory.for_cells(device, &levels, shape.pitch, (n, shape.targets()))?;
@@ -265,14 +280,34 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         if self.loaded[..team.devices.len()].iter().all(|loaded| loaded.adaptive.is_some()) {
             return Ok(());
         }
-        let (dense, shape) = (Dense::new(self.order, NEAR2), Shape::adaptive(self.order, T::REAL));
-        let text = text_of::<T>(&self.graph, &dense, &shape).map_err(|Unfit(why)| CudaError::Failed(why))?;
+        let memory = team.devices.iter().map(C::shared_memory).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
+        let shape = Shape::adaptive(self.order, T::REAL).with_memory(memory);
+        let dense = shape.dense(self.order, NEAR2, self.lower_beyond);
+        let text = text_of::<T>(&self.graph, &dense, &shape, self.periodic.is_some());
+        let text = text.map_err(|Unfit(why)| CudaError::Failed(why))?;
         for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
             let mut kernels = Kernels::default();
-            kernels.compile(device, &text, KERNELS, T::ARITHMETIC, |name, kernel| {
+            let of_images: &[&str] = if self.periodic.is_some() { &["far_images"] } else { &[] };
+            let names = KERNELS.iter().chain(of_images).copied();
+            kernels.compile(device, &text, names, T::ARITHMETIC, |name, kernel| {
+                if shape.memory_of(name) > 0 {
+                    device.share(kernel, shape.memory_of(name))?;
+                }
                 if ["m2l", "p2p"].contains(&name) { device.want_shared(kernel) } else { Ok(()) }
             })?;
-            let tables = Tables::new(device, &dense, &shape)?;
+            if shape.is_wide() {
+                kernels.compile(device, &text, ["make_matrices"], T::ARITHMETIC, |_, _| Ok(()))?;
+            }
+            let tables = Tables::new(device, &dense, &shape, |of| {
+                let problem = Problem {
+                    up: of.derivatives,
+                    down: of.weights,
+                    steps: of.orders,
+                    matrices: of.matrices,
+                    ..Problem::default()
+                };
+                kernels.launch(device, "make_matrices", Size::new(of.rows, 256), &problem, &[])
+            })?;
             loaded.adaptive = Some(Adaptive { shape, kernels, tables, memory: Memory::default() });
         }
         Ok(())
@@ -311,6 +346,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             worth: worth((self.order + 1) * (self.order + 1)) as u64,
             end_target: self.n as u32,
             most_pairs: (MOST_PAIRS * self.n as f64) as u64,
+            wraps: periodic::wraps(self.periodic.as_ref()),
             ..Problem::default()
         }
     }

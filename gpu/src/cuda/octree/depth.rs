@@ -1,5 +1,6 @@
 //! How deep a tree is to be: by the particles of a leaf, and by what the stages cost.
 
+use super::text::MOST_NARROW;
 use pg2::backend::cuda::p2p::Real;
 
 /// The deepest tree: 8^8 leaves.
@@ -11,21 +12,26 @@ pub fn depth_for(n: usize, leaf: usize) -> u32 {
 }
 
 /// Times of a pair of P2P and of a product of M2L, in ns on one H200; see docs/results/gpu.md.
-fn units(real: Real) -> (f64, f64) {
-    if real == Real::F32 { (0.75e-3, 5e-5) } else { (1.8e-3, 1.1e-4) }
+fn units(order: usize, real: Real) -> (f64, f64) {
+    match (real, order > MOST_NARROW) {
+        (Real::F32, false) => (0.75e-3, 5e-5),
+        (Real::F64, false) => (1.8e-3, 1.1e-4),
+        (Real::F32, true) => (0.75e-3, 5e-5),
+        (Real::F64, true) => (1.8e-3, 4e-5),
+    }
 }
 
 /// The particles of a leaf at most that cost least where leaves are split by their own particles. A leaf of s particles has 27 s pairs of
 /// P2P for each, and 189 of M2L; those of a tree have a quarter of the most in the mean.
 pub fn best_of_any(order: usize, real: Real) -> usize {
-    let (pair, product) = units(real);
+    let (pair, product) = units(order, real);
     let terms = ((order + 1) * (order + 1)) as f64;
     (4.0 * terms * (189.0 * product / (27.0 * pair)).sqrt()) as usize
 }
 
 /// About how long the stages take, in ns on one H200.
 pub fn cost(pairs: f64, depth: u32, order: usize, real: Real) -> f64 {
-    let (pair, product) = units(real);
+    let (pair, product) = units(order, real);
     let (cells, terms) = (8f64.powi(depth as i32), ((order + 1) * (order + 1)) as f64);
     let far = if depth >= 2 { 16.0 + 189.0 * terms * terms * product } else { 0.0 };
     pairs * pair + cells * (6.0 + far)
@@ -43,10 +49,11 @@ pub fn best_leaf(n: usize, order: usize, real: Real) -> usize {
 }
 
 /// Pairs of cells that M2L goes over in a tree of one depth: on each level, pairs whose parents are near, less those that are
-/// near themselves.
-pub fn m2l_pairs(depth: u32) -> u64 {
-    let near = |level: u32| (3 * (1u64 << level) - 2).pow(3);
-    (2..=depth.min(DEEPEST)).map(|level| 64 * near(level - 1) - near(level)).sum()
+/// near themselves. Along axes that are set, there are images of cells too.
+pub fn m2l_pairs(depth: u32, periodic: [bool; 3]) -> u64 {
+    let along = |level: u32, is_periodic: bool| 3 * (1u64 << level) - if is_periodic { 0 } else { 2 };
+    let near = |level: u32| periodic.iter().map(|axis| along(level, *axis)).product::<u64>();
+    (1..=depth.min(DEEPEST)).map(|level| 64 * near(level - 1) - near(level)).sum()
 }
 
 #[cfg(test)]

@@ -152,6 +152,10 @@ pub struct Problem {
     pub own: Span,
     pub around: Span,
     pub parents: [Span; 8],
+    /// With periodic boundaries: bits of the axes, the matrix of far images, and the moments of all charges.
+    pub wraps: u64,
+    pub lattice: u64,
+    pub moments: u64,
 }
 
 // SAFETY: plain numbers in the order of the kernels' struct.
@@ -234,14 +238,29 @@ pub struct Cells<T: Plain, C: GpuDevice> {
     pub l: C::Memory<T>,
 }
 
+/// The input of the kernel that makes the matrices of M2L, and where they come, in blocks of a row each.
+pub struct Making {
+    pub derivatives: u64,
+    pub weights: u64,
+    pub orders: u64,
+    pub matrices: u64,
+    pub rows: usize,
+}
+
 impl<T: Number, C: GpuDevice> Tables<T, C> {
-    pub fn new(device: &C, dense: &Dense, shape: &Shape) -> Result<Tables<T, C>, CudaError> {
-        let rounded = |all: &[Vec<f64>]| all.iter().flatten().map(|x| T::of(*x)).collect::<Vec<T>>();
-        let mut matrices = Vec::with_capacity(dense.offsets.len() * shape.terms * shape.pitch);
-        for row in dense.offsets.iter().flat_map(|o| o.matrix.chunks_exact(shape.terms)) {
-            matrices.extend(row.iter().map(|x| T::of(*x)));
-            matrices.resize(matrices.len() + shape.pitch - shape.terms, T::default());
-        }
+    /// Of wide products the GPU makes the matrices itself, by `make`.
+    pub fn new(
+        device: &C,
+        dense: &Dense,
+        shape: &Shape,
+        make: impl FnOnce(&Making) -> Result<(), CudaError>,
+    ) -> Result<Tables<T, C>, CudaError> {
+        let is_wide = shape.is_wide();
+        let matrices = match is_wide {
+            true => Self::made(device, dense, shape, make)?,
+            false => device.send(&Self::matrices(dense, shape))?,
+        };
+        let rounded = |all: &[Vec<f64>]| if is_wide { Self::by_rows(all, shape) } else { Self::as_they_are(all) };
         let step = |k: &usize| {
             let offset = &dense.offsets[*k];
             // From the target to the source.
@@ -261,11 +280,60 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
         Ok(Tables {
             up: device.send(&rounded(&dense.up))?,
             down: device.send(&rounded(&dense.down))?,
-            matrices: device.send(&matrices)?,
+            matrices,
             slopes: device.send(&slopes)?,
             steps: device.send(&steps)?,
             slope_terms: device.send(&slope_terms)?,
         })
+    }
+
+    /// The matrices of M2L, row after row, with zeros behind each row.
+    fn matrices(dense: &Dense, shape: &Shape) -> Vec<T> {
+        let mut matrices = Vec::with_capacity(dense.offsets.len() * shape.terms * shape.pitch);
+        for row in dense.offsets.iter().flat_map(|o| o.matrix.chunks_exact(shape.terms)) {
+            matrices.extend(row.iter().map(|x| T::of(*x)));
+            matrices.resize(matrices.len() + shape.pitch - shape.terms, T::default());
+        }
+        matrices
+    }
+
+    /// The same, made on the GPU.
+    fn made(
+        device: &C,
+        dense: &Dense,
+        shape: &Shape,
+        make: impl FnOnce(&Making) -> Result<(), CudaError>,
+    ) -> Result<C::Memory<T>, CudaError> {
+        let rows = dense.offsets.len() * shape.terms;
+        device.check_capacity((rows * shape.pitch * size_of::<T>()) as u64, "an order as high as this")?;
+        let matrices = device.allocate(rows * shape.pitch)?;
+        let derivatives: Vec<f64> = dense.offsets.iter().flat_map(|o| o.derivatives.iter().copied()).collect();
+        let orders: Vec<i32> = dense.offsets.iter().map(|o| o.order as i32).collect();
+        let (derivatives, weights) = (device.send(&derivatives)?, device.send(&dense.weights)?);
+        let orders = device.send(&orders)?;
+        let [derivatives_at, weights_at] = [&derivatives, &weights].map(|memory| device.place(memory));
+        let (orders_at, to) = (device.place(&orders), device.place(&matrices));
+        make(&Making { derivatives: derivatives_at, weights: weights_at, orders: orders_at, matrices: to, rows })?;
+        // What it reads goes now.
+        device.finish()?;
+        Ok(matrices)
+    }
+
+    /// Operators column after column.
+    fn as_they_are(all: &[Vec<f64>]) -> Vec<T> {
+        all.iter().flatten().map(|x| T::of(*x)).collect()
+    }
+
+    /// Operators row after row, with zeros behind each row.
+    fn by_rows(all: &[Vec<f64>], shape: &Shape) -> Vec<T> {
+        let Shape { terms, pitch, .. } = *shape;
+        let mut rows = vec![T::default(); all.len() * terms * pitch];
+        for (to, columns) in rows.chunks_exact_mut(terms * pitch).zip(all) {
+            for (row, to) in to.chunks_exact_mut(pitch).enumerate() {
+                to.iter_mut().zip(columns[row..].iter().step_by(terms)).for_each(|(to, x)| *to = T::of(*x));
+            }
+        }
+        rows
     }
 }
 
@@ -318,6 +386,11 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
     }
 }
 
+/// The cells of all levels from the first one with expansions to before a level.
+pub fn level_start(level: u32, first_level: u32) -> usize {
+    ((1usize << (3 * level)).saturating_sub(1 << (3 * first_level))) / 7
+}
+
 /// The parts of the input: the GPUs' shares, of one part each, or of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
@@ -343,7 +416,13 @@ impl Parts {
 
 impl<T: Number, C: GpuDevice> Cells<T, C> {
     /// For `n` particles in all, of parts of the input.
-    pub fn new(device: &C, shape: &Shape, depth: u32, n: usize, parts: Parts) -> Result<Cells<T, C>, CudaError> {
+    pub fn new(
+        device: &C,
+        shape: &Shape,
+        (depth, first_level): (u32, u32),
+        n: usize,
+        parts: Parts,
+    ) -> Result<Cells<T, C>, CudaError> {
         let leaves = 1usize << (3 * depth);
         let blocks = leaves.min(n) + n / shape.targets() + 1;
         let counted = Status::WORDS + Rows::words(depth);
@@ -355,8 +434,8 @@ impl<T: Number, C: GpuDevice> Cells<T, C> {
                 (parts.count() * places, rows, (parts.kinds * places).div_ceil(1024))
             }
         };
-        // Expansions of all levels from the second on.
-        let numbers = (leaves * 8).saturating_sub(64) / 7 * shape.pitch;
+        // Expansions of all levels from the first one that has them on.
+        let numbers = level_start(depth + 1, first_level) * shape.pitch;
         let words = of_parts + of_rows + sums + parts.count();
         let bytes = 4 * words + 12 * leaves + 8 * (blocks + counted) + 2 * numbers * size_of::<T>();
         device.check_capacity(bytes as u64, "this FMM")?;

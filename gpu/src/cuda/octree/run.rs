@@ -5,12 +5,13 @@ use super::depth::{cost, m2l_pairs};
 use super::memory::{BOUNDS_BLOCKS, Bounds, Cells, Parts, Problem, Status};
 use super::split::{LeafShare, Rows, cost_of, split};
 use super::stages::On;
-use super::{DEEPEST, GpuFmm, Loaded, Run, TreeKind, Units, depth_for};
+use super::{DEEPEST, GpuFmm, Loaded, Run, TreeKind, Units, depth_for, periodic};
 use crate::cuda::CudaError;
 use crate::cuda::driver::{Clock, Outcome, Times};
 use crate::cuda::gpu_device::{GpuDevice, Size};
 use crate::cuda::p2p::Number;
 use fmm::arith::scale::exponent;
+use fmm::data::periodic::Periodic;
 use fmm::direct::p2p::Limits;
 use fmm::tree::boxmap::BoxMap;
 use pg2::backend::cuda::p2p::Real;
@@ -59,10 +60,11 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         let mut tick = || clocks.iter_mut().try_for_each(|clock| clock.tick(team.so_far()));
         tick()?;
         let bounds = self.bounds(team)?;
-        let scales = match scales::<T>(&bounds, eps) {
+        let scales = match scales::<T>(&bounds, self.periodic.as_ref(), eps) {
             Ok(scales) => scales,
             Err(why) => return Ok(Err(why)),
         };
+        self.moments(team, &scales)?;
         tick()?;
         let counted = if self.tree == TreeKind::Adaptive { None } else { self.tree(team, &scales, leaf)? };
         let found = match counted {
@@ -90,7 +92,8 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         counted: Counted,
         tick: &mut Tick,
     ) -> Result<Outcome<Run>, CudaError> {
-        let parts = split(&counted.rows.rows, counted.depth, self.order, T::REAL, team.all());
+        let parts =
+            split(&counted.rows.rows, (counted.depth, self.periodic.is_some()), self.order, T::REAL, team.all());
         let plan = Plan { depth: counted.depth, rows: counted.rows, parts };
         self.sort(team, scales, &plan)?;
         tick()?;
@@ -106,7 +109,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             exponent: scales.exponent,
             depth: plan.depth,
             pairs: counted.pairs,
-            far: [m2l_pairs(plan.depth), 0, 0],
+            far: [m2l_pairs(plan.depth, self.periodic.map_or([false; 3], |p| p.axes)), 0, 0],
             status,
             times: Times::default(),
             travelled: 0.0,
@@ -223,12 +226,13 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
 
     /// Counts the particles of all leaves of a depth, each GPU those of its share, and the pairs of P2P on all GPUs.
     fn count(&mut self, team: &Team<C>, scales: &Scales, depth: u32) -> Result<Counted, CudaError> {
-        let (n, leaves, units, parts) = (self.n, 1u32 << (3 * depth), self.units, self.parts);
+        let (n, leaves, units, parts, first) =
+            (self.n, 1u32 << (3 * depth), self.units, self.parts, self.first_level());
         let threads = 1024;
         for ((device, loaded), number) in team.devices.iter().zip(&mut self.loaded).zip(team.own()) {
             if loaded.cells.as_ref().is_none_or(|cells| cells.depth != depth) {
                 loaded.cells = None;
-                loaded.cells = Some(Cells::new(device, &self.shape, depth, n, parts)?);
+                loaded.cells = Some(Cells::new(device, &self.shape, (depth, first), n, parts)?);
                 loaded.places = loaded.problem(device, parts);
             }
             let cells = loaded.cells.as_mut().expect("it was made");
@@ -349,6 +353,9 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
             n: particles.n as u64,
             ..self.places
         };
+        if let Some(images) = &self.images {
+            (problem.lattice, problem.moments) = (images.lattice(device), images.moments(device));
+        }
         if let Some(cells) = &self.cells {
             problem.parts = device.place(&cells.parts);
             problem.counts = device.place(&cells.counts);
@@ -376,7 +383,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
 
 impl Problem {
     /// With what kernels know of units.
-    fn scaled<T: Number>(self, scales: &Scales, units: Units, depth: u32) -> Problem {
+    pub(super) fn scaled<T: Number>(self, scales: &Scales, units: Units, depth: u32) -> Problem {
         let map = &scales.map;
         let (side, eps) = (2f64.powi(depth as i32), map.scaled(scales.eps));
         let edge = map.size / side;
@@ -402,11 +409,11 @@ impl Problem {
 }
 
 /// The box and the scale of charges, if the arithmetic suits them.
-fn scales<T: Number>(bounds: &Bounds, eps: f64) -> Result<Scales, String> {
+fn scales<T: Number>(bounds: &Bounds, periodic: Option<&Periodic>, eps: f64) -> Result<Scales, String> {
     if bounds.bad != 0 {
         return Err("some coordinates or charges are no numbers".into());
     }
-    let map = BoxMap::within([0, 1, 2].map(|a| [bounds.low[a], bounds.high[a]]));
+    let map = periodic::map(bounds, periodic)?;
     let exponent = exponent(bounds.most);
     if map.shift.abs() > MOST_SHIFT || exponent.abs() > MOST_EXPONENT || map.size < 1e-30 {
         return Err("lengths or charges are very large or very small numbers".into());

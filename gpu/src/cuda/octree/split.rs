@@ -94,8 +94,14 @@ pub fn cost_of(rows: &[Row], part: &LeafShare, depth: u32, order: usize, real: R
     cost(pairs as f64, 0, order, real) + cost(0.0, depth, order, real) * of_row.len() as f64 / (rows.len() - 1) as f64
 }
 
-/// Shares out the leaves of a depth among so many GPUs, at ends of rows: parts that follow each other and cost about the same.
-pub fn split(rows: &[Row], depth: u32, order: usize, real: Real, devices: usize) -> Vec<LeafShare> {
+/// Shares out the leaves of a depth, with periodic boundaries or not, among so many GPUs, at ends of rows: parts that follow each other and cost about the same.
+pub fn split(
+    rows: &[Row],
+    (depth, is_periodic): (u32, bool),
+    order: usize,
+    real: Real,
+    devices: usize,
+) -> Vec<LeafShare> {
     let (side, count) = (1u32 << depth, rows.len() - 1);
     let of_cells = cost(0.0, depth, order, real) / count as f64;
     let costs = rows[..count].iter().map(|row| cost(row.pairs as f64, 0, order, real) + of_cells);
@@ -112,7 +118,12 @@ pub fn split(rows: &[Row], depth: u32, order: usize, real: Real, devices: usize)
     let starts = std::iter::once(0).chain(ends.iter().copied());
     let part = |(first, end): (u32, u32)| {
         // Neighbours are in rows up to one along y and one along z away.
-        let reach = if first == end { 0 } else { side + 1 };
+        let reach = match () {
+            _ if first == end => 0,
+            // Images of cells may be in any row.
+            _ if is_periodic => count as u32,
+            _ => side + 1,
+        };
         let (from, to) = (first.saturating_sub(reach), (end + reach).min(count as u32));
         let own = Span { first: first * side, end: end * side };
         LeafShare {
@@ -170,7 +181,7 @@ mod tests {
             let count = side * side;
             let uneven: Vec<u64> = (0..count as u64).map(|k| k * k % 1000 * 1000).collect();
             for devices in [1, 2, 3, 4, 7] {
-                let parts = split(&rows(&uneven), depth, 5, Real::F32, devices);
+                let parts = split(&rows(&uneven), (depth, false), 5, Real::F32, devices);
                 assert_eq!((parts.len(), parts[0].own.first, parts[devices - 1].own.end), (devices, 0, count * side));
                 assert!(parts.windows(2).all(|w| w[0].own.end == w[1].own.first));
                 assert_eq!(parts.iter().map(|p| p.blocks).sum::<u32>(), 2 * count);
@@ -194,7 +205,7 @@ mod tests {
     #[test]
     fn even_work_is_shared_evenly_and_one_row_holds_up_one_gpu() {
         let ends = |pairs: &[u64], depth, devices| -> Vec<u32> {
-            split(&rows(pairs), depth, 5, Real::F32, devices).iter().map(|p| p.own.end >> depth).collect()
+            split(&rows(pairs), (depth, false), 5, Real::F32, devices).iter().map(|p| p.own.end >> depth).collect()
         };
         assert_eq!(ends(&[1000; 256], 4, 4), [64, 128, 192, 256]);
         let mut heavy = [1; 64];

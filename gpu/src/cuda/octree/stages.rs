@@ -1,7 +1,7 @@
 //! The stages from P2M on, and what GPUs give each other meanwhile.
 
 use super::communicator::{Team, Transfer, both};
-use super::memory::{Parts, Problem};
+use super::memory::{Parts, Problem, level_start};
 use super::run::{Plan, Tick};
 use super::split::{LeafShare, Span};
 use super::{GpuFmm, Loaded};
@@ -91,42 +91,44 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         plan: &Plan,
         tick: &mut Tick,
     ) -> Result<(), CudaError> {
-        let (shape, depth) = (&self.shape, plan.depth);
-        let family = |cells: u32| Size {
-            blocks: cells.div_ceil(shape.families as u32),
-            threads: (shape.terms * shape.families) as u32,
-        };
-        if depth >= 2 {
+        let (shape, depth, first) = (&self.shape, plan.depth, self.first_level());
+        if depth >= first {
             all.iter().try_for_each(|on| on.of_leaves("p2m"))?;
             let leaves: Vec<Span> = plan.parts.iter().map(|part| part.own).collect();
-            let wanted = wanted(team, &leaves, depth);
+            let wanted = wanted(team, &leaves, depth, self.periodic.is_some());
             self.exchange_expansions(team, all, depth, &leaves, &wanted)?;
         }
         tick()?;
-        for level in (2..depth).rev() {
+        for level in (first..depth).rev() {
             let is_shared = team.all() > 1 && level + 1 == depth && level >= SHARED_LEVEL;
             let every = Span { first: 0, end: 1 << (3 * level) };
             for on in all {
                 let span = if is_shared { on.part.parents[level as usize] } else { every };
-                on.launch("m2m", family(span.len()), &[level, span.first, span.end])?;
+                on.launch("m2m", shape.m2m(span.len() as usize), &[level, span.first, span.end])?;
             }
             if is_shared {
                 let spans: Vec<Span> = plan.parts.iter().map(|part| part.parents[level as usize]).collect();
                 self.exchange_expansions(team, all, level, &apart(&spans), &vec![every; team.all()])?;
             }
         }
+        if self.periodic.is_some() {
+            let size = Size { blocks: 1, threads: shape.terms as u32 };
+            all.iter().try_for_each(|on| on.launch("far_images", size, &[]))?;
+        }
         tick()?;
-        // A part of the leaves has few blocks of M2L, of which the last ones leave most of a GPU idle: P2P is there to fill it. One GPU
-        // alone has many, and tells the seconds of each stage.
-        let beside = if team.all() > 1 { Stream::Beside } else { Stream::Main };
+        // A part of the leaves has few blocks of M2L, of which the last ones leave most of a GPU idle: P2P is there to fill it; and wide
+        // products have other units of a multiprocessor than P2P. Else one GPU alone has many blocks, and tells the seconds of each stage.
+        let beside = if team.all() > 1 || shape.is_wide() { Stream::Beside } else { Stream::Main };
         if beside == Stream::Beside {
             all.iter().try_for_each(|on| on.device.fork())?;
         }
-        if depth >= 2 {
+        // The first level with cells that are far from each other.
+        let far = first.max(1);
+        if depth >= far {
             for on in all {
-                let above = &on.part.parents[1..depth as usize];
-                let blocks = above.iter().map(|span| 8 * span.len().div_ceil(64)).sum();
-                on.launch("m2l", Size { blocks, threads: 16 * (self.order as u32 + 1) }, &[])?;
+                let above = &on.part.parents[far as usize - 1..depth as usize];
+                let tiles = above.iter().map(|span| 8 * span.len().div_ceil(64) as usize).sum();
+                on.launch("m2l", shape.m2l(tiles), &[])?;
             }
         }
         let p2p = || {
@@ -139,19 +141,19 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         }
         tick()?;
         let l2l = |level: u32| {
-            let size = |on: &On<T, C>| family(on.part.parents[level as usize].len());
+            let size = |on: &On<T, C>| shape.l2l(on.part.parents[level as usize].len() as usize);
             all.iter().try_for_each(|on| on.launch("l2l", size(on), &[level]))
         };
         match beside {
             Stream::Main => {
-                (2..depth).try_for_each(l2l)?;
+                (first..depth).try_for_each(l2l)?;
                 tick()?;
                 p2p()?;
             }
             // Blocks of L2L wait behind those of P2P, whose seconds they are in.
             Stream::Beside => {
                 tick()?;
-                (2..depth).try_for_each(l2l)?;
+                (first..depth).try_for_each(l2l)?;
                 all.iter().try_for_each(|on| on.device.join())?;
             }
         }
@@ -167,7 +169,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             on.loaded.kernels.launch(on.device, "again", Size { blocks: AGAIN_BLOCKS, threads: 128 }, &problem, &[])?;
         }
         tick()?;
-        all.iter().try_for_each(|on| on.of_leaves("l2p"))?;
+        all.iter().try_for_each(|on| on.launch("l2p", shape.l2p(on.part.own.len() as usize), &[]))?;
         self.exchange_results(team, all, plan)?;
         tick()
     }
@@ -185,7 +187,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             return Ok(());
         }
         let m: Vec<_> = all.iter().map(|on| &on.loaded.cells.as_ref().expect("it has a tree").m).collect();
-        let first = ((1usize << (3 * level)) - 64) / 7;
+        let first = level_start(level, self.first_level());
         let place = |cell: u32| (first + cell as usize) * self.shape.pitch;
         let places = |span: &Span| place(span.first)..place(span.end);
         let mut copies = Vec::new();
@@ -211,8 +213,9 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
 }
 
 /// The leaves whose expansions each GPU needs of the others: those in the lists of its own leaves and those below their parents; all of
-/// them where each GPU computes M2M of all cells. The GPUs of one of several processes are given the same, which is sent once.
-fn wanted<C: GpuDevice>(team: &Team<C>, leaves: &[Span], depth: u32) -> Vec<Span> {
+/// them where each GPU computes M2M of all cells, or images of cells may be anywhere. The GPUs of one of several processes are given the
+/// same, which is sent once.
+fn wanted<C: GpuDevice>(team: &Team<C>, leaves: &[Span], depth: u32, is_periodic: bool) -> Vec<Span> {
     let (side, count) = (1u32 << depth, 1u32 << (3 * depth));
     // Cells in a list are up to 3 away along each axis.
     let reach = 3 * (side * side + side + 1);
@@ -220,7 +223,7 @@ fn wanted<C: GpuDevice>(team: &Team<C>, leaves: &[Span], depth: u32) -> Vec<Span
         let numbers = if team.is_alone() { device..device + 1 } else { team.numbers(device / team.devices.len()) };
         let (first, end) = (leaves[numbers.start].first, leaves[numbers.end - 1].end);
         match () {
-            _ if depth <= SHARED_LEVEL => Span { first: 0, end: count },
+            _ if depth <= SHARED_LEVEL || is_periodic => Span { first: 0, end: count },
             _ if first == end => Span { first, end },
             _ => Span { first: first.saturating_sub(reach), end: (end + reach).min(count) },
         }

@@ -1,40 +1,64 @@
 //! The text of all kernels of an FMM on the GPU, for a P2P kernel, an order and a precision.
 
+use crate::cuda::gpu_device::Size;
 use crate::cuda::p2p::Number;
 use fmm::expansion::solid::dense::Dense;
 use pg2::backend::cuda::p2p::{Names, Real, TILE, Unfit, pair};
 use pg2::backend::cuda::prelude;
 use pg2::graph::Graph;
 
-const TEXTS: [&str; 10] = [
-    TILE,
-    include_str!("../../../templates/scan.cu"),
-    include_str!("../../../templates/fmm/common.cu"),
-    include_str!("../../../templates/fmm/tree.cu"),
-    include_str!("../../../templates/fmm/harmonics.cu"),
-    include_str!("../../../templates/fmm/expansions.cu"),
-    include_str!("../../../templates/fmm/copies.cu"),
-    include_str!("../../../templates/fmm/m2l.cu"),
-    include_str!("../../../templates/fmm/near.cu"),
-    include_str!("../../../templates/fmm/made.cu"),
+/// Both texts begin so.
+const FIRST: &str = include_str!("../../../templates/scan.cu");
+
+/// A template of the kernels.
+macro_rules! template {
+    ($name:literal) => {
+        include_str!(concat!("../../../templates/fmm/", $name))
+    };
+}
+
+const TEXTS: [&str; 6] = [
+    template!("periodic.cu"),
+    template!("tree.cu"),
+    template!("harmonics.cu"),
+    template!("expansions.cu"),
+    template!("copies.cu"),
+    template!("targets.cu"),
 ];
+
+/// What goes over cells, up to [`MOST_NARROW`] and above.
+const NARROW: [&str; 3] = [template!("shifts.cu"), template!("block.cu"), template!("m2l.cu")];
+const WIDE: [&str; 2] = [template!("products.cu"), template!("wide.cu")];
+
+const NEAR: [&str; 2] = [template!("near.cu"), template!("made.cu")];
 
 /// The texts of the adaptive tree.
-const ADAPTIVE: [&str; 10] = [
-    TILE,
-    include_str!("../../../templates/scan.cu"),
-    include_str!("../../../templates/fmm/adaptive/common.cu"),
-    include_str!("../../../templates/fmm/adaptive/sort.cu"),
-    include_str!("../../../templates/fmm/adaptive/tree.cu"),
-    include_str!("../../../templates/fmm/adaptive/lists.cu"),
-    include_str!("../../../templates/fmm/harmonics.cu"),
-    include_str!("../../../templates/fmm/adaptive/expansions.cu"),
-    concat!(include_str!("../../../templates/fmm/copies.cu"), include_str!("../../../templates/fmm/adaptive/m2l.cu")),
-    include_str!("../../../templates/fmm/adaptive/near.cu"),
+const ADAPTIVE: [&str; 8] = [
+    template!("periodic.cu"),
+    template!("adaptive/sort.cu"),
+    template!("adaptive/tree.cu"),
+    template!("adaptive/lists.cu"),
+    template!("harmonics.cu"),
+    template!("adaptive/expansions.cu"),
+    template!("copies.cu"),
+    template!("adaptive/near.cu"),
 ];
 
+const ADAPTIVE_NARROW: [&str; 4] = [
+    template!("adaptive/shifts.cu"),
+    template!("block.cu"),
+    template!("adaptive/targets.cu"),
+    template!("adaptive/m2l.cu"),
+];
+const ADAPTIVE_WIDE: [&str; 3] =
+    [template!("products.cu"), template!("adaptive/targets.cu"), template!("adaptive/wide.cu")];
+
+/// What the texts of a tree begin with, and the further text of periodic boundaries behind it.
+const COMMON: [&str; 2] = [template!("common.cu"), template!("adaptive/common.cu")];
+const IMAGES: &str = template!("images.cu");
+
 /// The further text of f32.
-const ASK: &str = include_str!("../../../templates/fmm/ask.cu");
+const ASK: &str = template!("ask.cu");
 
 /// Shared memory of a block without asking for more, and what a multiprocessor has for all its blocks.
 const SHARED_MEMORY: usize = 48 << 10;
@@ -44,6 +68,23 @@ const REGISTERS: usize = 64 << 10;
 /// Targets and threads along them of a block of M2L, as in the text.
 const CELLS: usize = 64;
 const GROUPS: usize = 16;
+
+/// The highest order whose kernels have a term or more in the registers of each thread, with loops over terms unrolled. Above, products
+/// of matrices are made in tiles, for which multipliers of matrices are used where a GPU has them.
+pub const MOST_NARROW: usize = 10;
+
+/// Threads of a block of these products, columns that it has in shared memory at a time, and numbers from one row to the next there, as in
+/// the text.
+const PRODUCT_THREADS: u32 = 256;
+const COLUMNS: usize = 8;
+const LINE: usize = 12;
+
+/// The kernels that make products.
+pub const PRODUCTS: [&str; 3] = ["m2m", "m2l", "l2l"];
+
+/// Shared memory of two blocks of them, beside what the text names, and buffers of columns at most.
+const PRODUCT_MEMORY: usize = 200 << 10;
+const MOST_BUFFERS: usize = 5;
 
 /// The division of the work. Measured on an H200; see docs/results/gpu.md.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +101,14 @@ pub struct Shape {
     pub threads: usize,
     shared: usize,
     blocks: usize,
+    /// Above [`MOST_NARROW`], the rows of a block of products.
+    tile_rows: Option<usize>,
+    /// Its buffers in shared memory that a kernel is given when it starts, and the bytes of each. If there are none, the text has two.
+    buffers: usize,
+    buffer: usize,
+    /// Warps of a block of L2P, and of M2P.
+    l2p_warps: usize,
+    m2p_warps: usize,
 }
 
 /// Shared memory of M2L for the targets of a block, and with an adaptive tree for the colleagues of their parents too.
@@ -88,16 +137,107 @@ impl Shape {
         let registers = (sums + 20) * bytes / 4 + 40;
         let by_registers = REGISTERS / (registers * GROUPS * (order + 1)).next_multiple_of(32 * registers);
         let (threads, shared, blocks) = if real == Real::F32 { (96, 2, 10) } else { (128, 1, 4) };
+        let is_wide = order > MOST_NARROW;
+        let tile_rows = is_wide.then(|| if padded(terms, 128) <= 1.1 * padded(terms, 64) { 128 } else { 64 });
+        // Four numbers a term and warp, and in M2P as many for each of its particles.
+        let warps = |most: usize, more: usize| {
+            let fits = |warps: &usize| 4 * bytes * warps * (terms + more) <= SHARED_MEMORY;
+            [8, 4, 2].into_iter().find(|warps| *warps <= most && fits(warps)).unwrap_or(1)
+        };
         Shape {
             terms,
-            pitch: chunk(chunks) * chunks,
+            pitch: if is_wide { terms.next_multiple_of(COLUMNS) } else { chunk(chunks) * chunks },
             chunks,
             m2l_blocks: (ALL_SHARED_MEMORY / room(chunks)).min(by_registers).clamp(1, 6),
             families: if order <= 7 { 4 } else { 2 },
             threads,
             shared,
             blocks,
+            tile_rows,
+            buffers: 0,
+            buffer: bytes * LINE * (tile_rows.unwrap_or(0) + CELLS),
+            l2p_warps: warps(4, 0),
+            m2p_warps: warps(8, 32),
         }
+    }
+
+    /// The same with as many buffers as a GPU has shared memory for, given what a block can have.
+    pub fn with_memory(self, bytes: usize) -> Shape {
+        let fitting = |rest: usize| (bytes.min(PRODUCT_MEMORY / 2).saturating_sub(rest)) / self.buffer;
+        let buffers = fitting(AROUND).min(MOST_BUFFERS);
+        Shape { buffers: if self.is_wide() && buffers > 2 { buffers } else { 0 }, ..self }
+    }
+
+    /// The shared memory that a kernel is given besides what its text names.
+    pub fn memory_of(&self, kernel: &str) -> usize {
+        if PRODUCTS.contains(&kernel) { self.buffers * self.buffer } else { 0 }
+    }
+
+    /// Whether products are made in tiles, whose operators are tables by rows.
+    pub fn is_wide(&self) -> bool {
+        self.tile_rows.is_some()
+    }
+
+    /// The tables of an order, for cells that are near below `near2`.
+    pub fn dense(&self, order: usize, near2: u64, lower_beyond: Option<f64>) -> Dense {
+        match self.is_wide() {
+            true => Dense::of_derivatives(order, near2, lower_beyond),
+            false => Dense::mixed(order, near2, lower_beyond),
+        }
+    }
+
+    /// M2L of so many tiles of 64 cells.
+    pub fn m2l(&self, tiles: usize) -> Size {
+        match self.tile_rows {
+            Some(rows) => Size { blocks: (tiles * self.terms.div_ceil(rows)) as u32, threads: PRODUCT_THREADS },
+            None => Size { blocks: tiles as u32, threads: (GROUPS * self.terms.isqrt()) as u32 },
+        }
+    }
+
+    /// M2M of so many cells in a tree of one depth.
+    pub fn m2m(&self, cells: usize) -> Size {
+        match self.tile_rows {
+            Some(_) => self.m2l(cells.div_ceil(CELLS)),
+            None => self.family(cells),
+        }
+    }
+
+    /// L2L to the children of so many cells there.
+    pub fn l2l(&self, cells: usize) -> Size {
+        match self.tile_rows {
+            Some(_) => self.m2l(8 * cells.div_ceil(CELLS)),
+            // Those in one octant a block.
+            None => Size { blocks: 8 * self.family(cells).blocks, ..self.family(cells) },
+        }
+    }
+
+    fn family(&self, cells: usize) -> Size {
+        Size { blocks: cells.div_ceil(self.families) as u32, threads: (self.terms * self.families) as u32 }
+    }
+
+    /// M2M of the cells of a level in an adaptive tree.
+    pub fn m2m_of_level(&self, cells: usize) -> Size {
+        match self.tile_rows {
+            Some(_) => self.m2l(cells.div_ceil(CELLS)),
+            None => Size::new(cells, 8 * self.terms),
+        }
+    }
+
+    /// L2L to their children.
+    pub fn l2l_of_level(&self, cells: usize) -> Size {
+        match self.tile_rows {
+            Some(_) => self.m2l(8 * cells.div_ceil(CELLS)),
+            None => Size::new(cells, 8 * self.terms),
+        }
+    }
+
+    /// L2P of so many leaves, and M2P.
+    pub fn l2p(&self, leaves: usize) -> Size {
+        Size::new(leaves.div_ceil(self.l2p_warps), 32 * self.l2p_warps)
+    }
+
+    pub fn m2p(&self, leaves: usize) -> Size {
+        Size::new(leaves, 32 * self.m2p_warps)
     }
 
     /// Targets that a block of P2P takes at most.
@@ -106,19 +246,39 @@ impl Shape {
     }
 }
 
-/// All kernels in one text.
-pub fn text<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape) -> Result<String, Unfit> {
+/// Numbers of rows that come in parts of so many.
+fn padded(terms: usize, rows: usize) -> f64 {
+    terms.next_multiple_of(rows) as f64
+}
+
+/// All kernels in one text, for free or periodic boundaries.
+pub fn text<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape, is_periodic: bool) -> Result<String, Unfit> {
     let ask = if T::REAL == Real::F32 { ASK } else { "" };
-    with_tables::<T>(graph, dense, shape, TEXTS.concat() + ask)
+    let cells = if shape.is_wide() { WIDE.concat() } else { NARROW.concat() };
+    let texts = joined(COMMON[0], &TEXTS, is_periodic) + &cells + &NEAR.concat() + ask;
+    with_tables::<T>(graph, dense, shape, is_periodic, texts)
 }
 
 /// All kernels of the adaptive tree in one text.
-pub fn adaptive<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape) -> Result<String, Unfit> {
-    with_tables::<T>(graph, dense, shape, ADAPTIVE.concat())
+pub fn adaptive<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape, is_periodic: bool) -> Result<String, Unfit> {
+    let cells = if shape.is_wide() { ADAPTIVE_WIDE.concat() } else { ADAPTIVE_NARROW.concat() };
+    with_tables::<T>(graph, dense, shape, is_periodic, joined(COMMON[1], &ADAPTIVE, is_periodic) + &cells)
+}
+
+/// The text of a tree, of which the first part says what periodic boundaries are.
+fn joined(common: &str, texts: &[&str], is_periodic: bool) -> String {
+    let (first, rest) = texts.split_first().expect("there are some");
+    [common, first, if is_periodic { IMAGES } else { "" }].concat() + &rest.concat()
 }
 
 /// Texts behind the pair functions and the tables that they need.
-fn with_tables<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape, texts: String) -> Result<String, Unfit> {
+fn with_tables<T: Number>(
+    graph: &Graph,
+    dense: &Dense,
+    shape: &Shape,
+    is_periodic: bool,
+    texts: String,
+) -> Result<String, Unfit> {
     let names = &Names::USUAL;
     let (own, wide) = (pair(graph, names, T::REAL)?, pair(graph, names, Real::F64)?);
     let numbers = |of: &[f64]| of.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", ");
@@ -126,11 +286,18 @@ fn with_tables<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape, texts: St
     let most = dense.slopes.iter().flatten().map(Vec::len).max().unwrap_or(0).max(1);
     let defines = [
         ("SINGLE", (T::REAL == Real::F32) as usize),
+        ("PERIODIC", is_periodic as usize),
         ("ORDER", dense.order),
         ("PITCH", shape.pitch),
         ("CHUNKS", shape.chunks),
         ("LISTED", dense.lists[0].len()),
         ("SLOPES", most),
+        ("WIDE", shape.is_wide() as usize),
+        ("UNROLL_TERMS", if shape.is_wide() { 1 } else { dense.order + 1 }),
+        ("TILE_ROWS", shape.tile_rows.unwrap_or(0)),
+        ("AHEAD", shape.buffers.saturating_sub(1)),
+        ("L2P_WARPS", shape.l2p_warps),
+        ("M2P_WARPS", shape.m2p_warps),
         ("FAMILIES", shape.families),
         ("M2L_BLOCKS", shape.m2l_blocks),
         ("THREADS", shape.threads),
@@ -147,5 +314,5 @@ fn with_tables<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape, texts: St
         numbers(&dense.sectors),
         steps.join(", ")
     );
-    Ok(format!("{}\nnamespace wide {{\n{wide}}}\n{own}\n{defines}{tables}{texts}", prelude()))
+    Ok(format!("{}\nnamespace wide {{\n{wide}}}\n{own}\n{defines}{tables}{TILE}{FIRST}{texts}", prelude()))
 }

@@ -15,6 +15,7 @@
 #define ROWS (ORDER + 1)        // degrees of an expansion
 #define TERMS (ROWS * ROWS)     // its terms, by degree
 #define VECTOR (16 / (int)sizeof(Real))
+#define FIRST_LEVEL (PERIODIC ? 0 : 2)  // the first one with local expansions: with periodic boundaries, images of cells are far from there on
 
 typedef unsigned char Byte;
 
@@ -83,9 +84,16 @@ struct Problem {
     uint64_t u_room, w_room, x_room, most_pairs;
     uint32_t level_start[LEVELS + 1];
     uint32_t first_target, end_target;  // sorted particles whose results this GPU has
+    uint64_t wraps;             // bits of the axes along which the box repeats itself
+    const double *lattice;      // with periodic boundaries, what takes the root's multipole to its local expansion: by columns
+    const int64_t *moments;     // and those of all charges
 };
 
-PF double scaled(const double x, const Problem &p) { return __dmul_rn(x, p.shift); }
+// An image of the box, by how many periods it is away: from -1 to 1 along each axis. Without periodic boundaries, the box itself.
+struct Image { int x, y, z; };
+
+// In the box along periodic axes.
+PF double scaled(double x, int axis, const Problem &p);
 
 PF double in_box(const double scaled, const int axis, const Problem &p)
 {
@@ -130,6 +138,51 @@ PF void relative(const Record &r, const Middle &c, const Problem &p, Real *at)
     at[2] = ((r.z - p.centre[2]) - p.rest[2]) / p.size * c.side - c.z;
 #endif
 }
+
+#if PERIODIC
+// Images have numbers, which stand above the places of cells and the counts of particles in lists.
+#define IMAGE_BITS 27
+#define UNDER_IMAGE ((1u << IMAGE_BITS) - 1)
+
+PF uint32_t numbered(const Image &i) { return (uint32_t)(i.x + 1 + 3 * (i.y + 1) + 9 * (i.z + 1)) << IMAGE_BITS; }
+
+PF Image image_of(const uint32_t entry)
+{
+    const int number = entry >> IMAGE_BITS;
+    return {number % 3 - 1, number / 3 % 3 - 1, number / 9 - 1};
+}
+
+// The image that one of the 27 cells around a cell is in.
+PF Image image_around(const Cell &c, const uint32_t way)
+{
+    const int last = (int)(1u << c.level) - 1;
+    const int x = (int)c.x + (int)(way % 3) - 1, y = (int)c.y + (int)(way / 3 % 3) - 1, z = (int)c.z + (int)(way / 9) - 1;
+    return {x < 0 ? -1 : x > last, y < 0 ? -1 : y > last, z < 0 ? -1 : z > last};
+}
+
+// A cell as an image of the box sees it.
+PF Cell seen_from(const Image &i, Cell c)
+{
+    const int edge = (int)(1u << c.level);
+    (c.x -= i.x * edge, c.y -= i.y * edge, c.z -= i.z * edge);
+    return c;
+}
+
+// The middle of a cell's image, or, with a sign, the middle of a cell as an image sees it.
+PF Middle moved(const Middle &m, const Image &i, const int sign = 1)
+{
+    const double box = SINGLE ? sign : sign * m.side;
+    return {m.x + i.x * box, m.y + i.y * box, m.z + i.z * box, m.side};
+}
+#else
+#define UNDER_IMAGE (~0u)
+
+PF uint32_t numbered(const Image &) { return 0; }
+PF Image image_of(const uint32_t) { return {0, 0, 0}; }
+PF Image image_around(const Cell &, const uint32_t) { return {0, 0, 0}; }
+PF const Cell &seen_from(const Image &, const Cell &c) { return c; }
+PF const Middle &moved(const Middle &m, const Image &, const int = 1) { return m; }
+#endif
 
 // Whether this GPU has results of a cell's particles.
 PF bool is_own(const Problem &p, const Cell &c) { return c.first < p.end_target && c.end > p.first_target; }

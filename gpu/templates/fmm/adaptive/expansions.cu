@@ -1,4 +1,4 @@
-// P2M, M2M, P2L, L2L, M2P and L2P in real solid harmonics, lengths in units of a cell.
+// P2M, P2L, M2P and L2P in real solid harmonics, lengths in units of a cell.
 
 // The place to whose regular harmonics, over the distance, the irregular ones at a place are equal; and one over the distance.
 PF Real inverted(Real *at)
@@ -9,12 +9,9 @@ PF Real inverted(Real *at)
     return inverse;
 }
 
-// A warp's sums of harmonics of particles around a cell's centre, to a place each; lanes are particles.
-#define LANE_TERMS ((TERMS + 31) / 32)
-
+// Adds the harmonics of particles around a cell's centre to a warp's sums; lanes are particles.
 template <class Start>
-PF void add_moments(const Problem &p, const uint32_t first, const uint32_t end, const Middle &middle, Real (&sums)[LANE_TERMS],
-                    const Start start)
+PF void add_moments(const Problem &p, const uint32_t first, const uint32_t end, const Middle &middle, WarpSums &sums, const Start start)
 {
     const uint32_t lane = threadIdx.x % 32;
     for (uint32_t k = first; k < end; k += 32) {
@@ -24,99 +21,42 @@ PF void add_moments(const Problem &p, const uint32_t first, const uint32_t end, 
             relative(r, middle, p, at);
             q = start(at, (Real)r.q);
         }
-        harmonics(at[0], at[1], at[2], q, [&](const int place, Real value) {
-#pragma unroll
-            for (int step = 16; step > 0; step /= 2)
-                value += __shfl_xor_sync(~0u, value, step);
-            if (lane == place % 32)
-                sums[place / 32] += value;
-        });
+        harmonics(at[0], at[1], at[2], q, [&](const int place, const Real value) { add_of_warp(sums, place, value); });
     }
 }
 
 // A warp a leaf.
 extern "C" __global__ void __launch_bounds__(128) p2m(const Problem p)
 {
-    const uint32_t leaf = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint32_t leaf = blockIdx.x * 4 + threadIdx.x / 32;
     if (leaf >= p.leaf_count)
         return;
     const uint32_t cell = p.leaves[leaf];
     const Cell own = p.cells[cell];
-    Real sums[LANE_TERMS] = {};
+    WARP_SUMS(sums);
     add_moments(p, own.first, own.end, middle_of(own), sums, [](const Real *, const Real q) { return q; });
     Real *const m = p.m + (uint64_t)cell * PITCH;
-#pragma unroll
-    for (int k = 0; k < LANE_TERMS; k++)
-        if (k * 32 + lane < TERMS)
-            m[k * 32 + lane] = sums[k];
+    take_sums(sums, [&](const int place, const Real sum) { m[place] = sum; });
 }
 
 // A warp a cell: adds what the particles of leaves in its list X give to its local expansion.
 extern "C" __global__ void __launch_bounds__(128) p2l(const Problem p)
 {
-    const uint32_t cell = p.level_start[2] + blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint32_t cell = p.level_start[2] + blockIdx.x * 4 + threadIdx.x / 32;
     if (cell >= p.cell_count)
         return;
     const Part list = p.x_at[cell];
     if (list.count == 0)
         return;
     const Middle middle = middle_of(p.cells[cell]);
-    Real sums[LANE_TERMS] = {};
+    WARP_SUMS(sums);
     for (uint32_t k = 0; k < list.count; k++) {
-        const Cell source = p.cells[p.x_list[list.first + k]];
-        add_moments(p, source.first, source.end, middle, sums, [](Real *const at, const Real q) { return q * inverted(at); });
+        const uint32_t entry = p.x_list[list.first + k];
+        const Cell source = p.cells[entry & UNDER_IMAGE];
+        add_moments(p, source.first, source.end, moved(middle, image_of(entry), -1), sums, [](Real *const at, const Real q) { return q * inverted(at); });
     }
     Real *const l = p.l + (uint64_t)cell * PITCH;
-#pragma unroll
-    for (int k = 0; k < LANE_TERMS; k++)
-        if (k * 32 + lane < TERMS)
-            l[k * 32 + lane] += sums[k];
-}
-
-// A block a cell of a level, if it is split: what its children give. A thread has a term of what one child gives.
-extern "C" __global__ void __launch_bounds__(8 * TERMS) m2m(const Problem p, const uint32_t level)
-{
-    __shared__ Real children[8][TERMS], parts[8][TERMS];
-    const uint32_t octant = threadIdx.x / TERMS, row = threadIdx.x % TERMS, cell = p.level_start[level] + blockIdx.x;
-    const uint32_t mask = p.masks[cell];
-    if (mask == 0)
-        return;
-    const bool is_there = mask >> octant & 1;
-    if (is_there)
-        children[octant][row] = p.m[(uint64_t)child_of(p, cell, mask, octant) * PITCH + row];
-    __syncthreads();
-    Real part = 0;
-    if (is_there)
-#pragma unroll 12
-        for (int c = 0; c < TERMS; c++)
-            part += p.up[(octant * TERMS + c) * TERMS + row] * children[octant][c];
-    parts[octant][row] = part;
-    __syncthreads();
-    if (octant != 0)
-        return;
-    for (uint32_t o = 1; o < 8; o++)
-        part += parts[o][row];
-    p.m[(uint64_t)cell * PITCH + row] = part;
-}
-
-// The same for the local expansions of children.
-extern "C" __global__ void __launch_bounds__(8 * TERMS) l2l(const Problem p, const uint32_t level)
-{
-    __shared__ Real parent[TERMS];
-    const uint32_t octant = threadIdx.x / TERMS, row = threadIdx.x % TERMS, cell = p.level_start[level] + blockIdx.x;
-    const uint32_t mask = p.masks[cell];
-    if (mask == 0 || !is_own(p, p.cells[cell]))
-        return;
-    if (octant == 0)
-        parent[row] = p.l[(uint64_t)cell * PITCH + row];
-    __syncthreads();
-    if ((mask >> octant & 1) == 0)
-        return;
-    Real sum = 0;
-#pragma unroll 12
-    for (int c = 0; c < TERMS; c++)
-        sum += p.down[(octant * TERMS + c) * TERMS + row] * parent[c];
-    p.l[(uint64_t)child_of(p, cell, mask, octant) * PITCH + row] += sum;
+    take_sums(sums, [&](const int place, const Real sum) { l[place] += sum; });
 }
 
 // The factors of regular harmonics in a potential and its gradient, by a warp.
@@ -154,9 +94,7 @@ PF void units_of(const Problem &p, const Cell &leaf, Real &potential, Real &grad
     gradient = edge * edge * (Real)p.gradient;
 }
 
-#define M2P_WARPS 8
-
-// A block a leaf with a list W, of which a warp takes every eighth cell: adds to what P2P gave, in its units.
+// A block a leaf with a list W, of whose cells each warp takes some: adds to what P2P gave, in its units.
 extern "C" __global__ void __launch_bounds__(32 * M2P_WARPS) m2p(const Problem p)
 {
     __shared__ Real4 all[M2P_WARPS][TERMS], sums[M2P_WARPS][32];
@@ -174,11 +112,11 @@ extern "C" __global__ void __launch_bounds__(32 * M2P_WARPS) m2p(const Problem p
         const Record r = p.records[i < own.end ? i : own.first];
         Real4 total = {0, 0, 0, 0};
         for (uint32_t k = warp; k < list.count; k += M2P_WARPS) {
-            const uint32_t source = p.w[list.first + k];
+            const uint32_t entry = p.w[list.first + k], source = entry & UNDER_IMAGE;
             __syncwarp();
             make_factors(p, p.m + (uint64_t)source * PITCH, factors);
             __syncwarp();
-            const Middle middle = middle_of(p.cells[source]);
+            const Middle middle = moved(middle_of(p.cells[source]), image_of(entry));
             // With y = x / x^2 the potential is F(y) / |x|, of which F is a sum of regular harmonics.
             Real x[3], y[3], sum[4] = {0, 0, 0, 0};
             relative(r, middle, p, x);
@@ -213,10 +151,10 @@ extern "C" __global__ void __launch_bounds__(32 * M2P_WARPS) m2p(const Problem p
 
 // A warp a leaf: adds its local expansion to what P2P and M2P gave, and writes all in boxes, in the order of the input, or, with several
 // GPUs, in that of sorted particles.
-extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
+extern "C" __global__ void __launch_bounds__(32 * L2P_WARPS) l2p(const Problem p)
 {
-    __shared__ Real4 all[4][TERMS];
-    const uint32_t leaf = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    __shared__ Real4 all[L2P_WARPS][TERMS];
+    const uint32_t leaf = blockIdx.x * L2P_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (leaf >= p.leaf_count)
         return;
     const uint32_t cell = p.leaves[leaf];
@@ -226,22 +164,29 @@ extern "C" __global__ void __launch_bounds__(128) l2p(const Problem p)
     Real4 *const factors = all[threadIdx.x / 32];
     const Middle middle = middle_of(own);
     const Real potential = (Real)middle.side, gradient = potential * potential;
+#if PERIODIC
+    const double unit = SINGLE ? 1 : middle.side;
+    const Background around = background(p, middle.x / unit, middle.y / unit, middle.z / unit);
+#endif
     Real of_near, of_slope;
     units_of(p, own, of_near, of_slope);
-    if (own.level >= 2) {
+    if (own.level >= FIRST_LEVEL) {
         make_factors(p, p.l + (uint64_t)cell * PITCH, factors);
         __syncwarp();
     }
     for (uint32_t i = own.first + lane; i < own.end; i += 32) {
         Real sum[4] = {0, 0, 0, 0};
-        if (own.level >= 2) {
-            Real at[3];
+        Real at[3] = {0, 0, 0};
+        if (own.level >= FIRST_LEVEL) {
             relative(p.records[i], middle, p, at);
             add_regular(factors, at, sum);
         }
         const Real4 near = p.near[i];
-        const Real4 out = {sum[0] * potential + near.x * of_near, sum[1] * gradient + near.y * of_slope,
+        Real4 out = {sum[0] * potential + near.x * of_near, sum[1] * gradient + near.y * of_slope,
                            sum[2] * gradient + near.z * of_slope, sum[3] * gradient + near.w * of_slope};
+#if PERIODIC
+        add_background(around, at, potential, out);
+#endif
         const Real zero = 0 * (out.x + out.y + out.z + out.w);
         if (!(zero == 0))
             atomicAdd((unsigned long long *)&p.status->lost, 1ull);

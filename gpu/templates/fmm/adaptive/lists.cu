@@ -2,12 +2,14 @@
 //
 // Lists stand in the order in which blocks ask for room. What a list has, and in which order, is the same each time.
 
+// With periodic boundaries, cells are images, and a target is seen from the image that a source is in.
+
 // Whether two cells touch, of which the first is on the same level or above.
-PF bool touch(const Cell &big, const uint32_t x, const uint32_t y, const uint32_t z, const uint32_t level)
+PF bool touch(const Cell &big, const int x, const int y, const int z, const uint32_t level)
 {
     const uint32_t up = level - big.level;
     const int64_t edge = (int64_t)1 << up;
-    const int64_t d[3] = {(int64_t)x - ((int64_t)big.x << up), (int64_t)y - ((int64_t)big.y << up), (int64_t)z - ((int64_t)big.z << up)};
+    const int64_t d[3] = {x - (int)big.x * edge, y - (int)big.y * edge, z - (int)big.z * edge};
     bool is_near = true;
     for (int a = 0; a < 3; a++)
         is_near &= d[a] >= -1 && d[a] <= edge;
@@ -20,7 +22,7 @@ PF bool touch(const Cell &big, const Cell &small) { return touch(big, small.x, s
 PF bool touch_above(const Cell &big, const Cell &small, const uint32_t level)
 {
     const uint32_t up = small.level - level;
-    return touch(big, small.x >> up, small.y >> up, small.z >> up, level);
+    return touch(big, (int)small.x >> up, (int)small.y >> up, (int)small.z >> up, level);
 }
 
 // Goes through the cells below a split colleague of a leaf: those that act on it one by one, and others as a whole.
@@ -69,10 +71,12 @@ PF void visit(const Problem &p, const uint32_t cell, const Cell &target, const u
     if (lane >= 27)
         return;
     const uint32_t entry = p.colleagues[cell * 27u + lane];
+    const Image around = image_around(target, lane);
     if (entry != NONE && (entry & IS_LEAF) != 0)
-        direct(p.cells[entry & ~IS_LEAF]);
+        direct(p.cells[entry & ~IS_LEAF], around);
     else if (entry != NONE)
-        descend(p, target, entry, direct, whole);
+        descend(p, seen_from(around, target), entry, [&](const Cell &s) { direct(s, around); },
+                [&](const uint32_t s) { whole(s, around); });
     if (target.level == 0)
         return;
     // Leaves among the colleagues of cells above.
@@ -80,17 +84,19 @@ PF void visit(const Problem &p, const uint32_t cell, const Cell &target, const u
         const uint32_t coarse = p.colleagues[a * 27u + lane];
         if (coarse != NONE && (coarse & IS_LEAF) != 0) {
             const Cell source = p.cells[coarse & ~IS_LEAF];
-            bool is_direct = touch(source, target);
+            const Image image = image_around(p.cells[a], lane);
+            const Cell seen = seen_from(image, target);
+            bool is_direct = touch(source, seen);
             if (!is_direct) {
                 // It acts on the first cell that it does not touch, by P2L or on each of its particles.
                 uint32_t level = source.level + 1;
-                while (touch_above(source, target, level))
+                while (touch_above(source, seen, level))
                     level++;
                 const Cell whole_target = p.cells[above(p, cell, level)];
                 is_direct = whole_target.end - whole_target.first <= p.worth;
             }
             if (is_direct)
-                direct(source);
+                direct(source, image);
         }
         a = p.cells[a].level == 0 ? NONE : p.nearest[p.cells[a].parent];
     }
@@ -108,8 +114,8 @@ extern "C" __global__ void __launch_bounds__(256) list_leaves(const Problem p)
     const bool is_needed = is_there && is_own(p, target);
     uint32_t direct = 0, whole = 0, sources = 0;
     if (is_needed)
-        visit(p, cell, target, lane, [&](const Cell &s) { direct++, sources += s.end - s.first; },
-              [&](uint32_t) { whole++; });
+        visit(p, cell, target, lane, [&](const Cell &s, const Image &) { direct++, sources += s.end - s.first; },
+              [&](uint32_t, const Image &) { whole++; });
     const uint32_t own = target.end - target.first;
     const uint32_t u = sum_to_lane(direct), w = sum_to_lane(whole), all = sum_to_lane(sources);
     const uint32_t parts = is_needed ? (own + MOST_TARGETS - 1) / MOST_TARGETS : 0;
@@ -150,8 +156,8 @@ extern "C" __global__ void __launch_bounds__(256) list_leaves(const Problem p)
     for (uint32_t k = lane; k < parts; k += 32)
         p.work[starts[warp][2] + k] = leaf | (uint64_t)k << 32;
     uint32_t to = first_u + u - direct, to_w = first_w + w - whole;
-    visit(p, cell, target, lane, [&](const Cell &s) { p.u[to++] = {s.first, s.end - s.first}; },
-          [&](const uint32_t s) { p.w[to_w++] = s; });
+    visit(p, cell, target, lane, [&](const Cell &s, const Image &i) { p.u[to++] = {s.first, (s.end - s.first) | numbered(i)}; },
+          [&](const uint32_t s, const Image &i) { p.w[to_w++] = s | numbered(i); });
 }
 
 // Goes through the coarser leaves that act on a cell by P2L, by the colleagues of a lane.
@@ -164,8 +170,9 @@ template <class Take> PF void visit_far(const Problem &p, const uint32_t cell, c
         const uint32_t coarse = p.colleagues[a * 27u + lane];
         if (coarse != NONE && (coarse & IS_LEAF) != 0) {
             const Cell source = p.cells[coarse & ~IS_LEAF];
-            if (touch(source, parent) && !touch(source, target))
-                take(coarse & ~IS_LEAF, source);
+            const Image image = image_around(p.cells[a], lane);
+            if (touch(source, seen_from(image, parent)) && !touch(source, seen_from(image, target)))
+                take((coarse & ~IS_LEAF) | numbered(image), source);
         }
         a = p.cells[a].level == 0 ? NONE : p.nearest[p.cells[a].parent];
     }

@@ -37,10 +37,33 @@ PF bool is_close_to_cell(const Real4 &s, const Frame &f)
 }
 #endif
 
+#if PERIODIC
+// A frame as an image of the box sees it, or what the image adds to coordinates.
+#if SINGLE
+typedef Frame Seen;
+
+PF Seen seen_from(const Frame &f, const Image &i, const Problem &) { return {f.x - i.x, f.y - i.y, f.z - i.z, f.side}; }
+#else
+struct Seen { double x, y, z; };
+
+PF Seen seen_from(const Frame &, const Image &i, const Problem &p) { return {i.x * p.size, i.y * p.size, i.z * p.size}; }
+
+PF Real4 in_frame(const Record &r, const Seen &s) { return {r.x + s.x, r.y + s.y, r.z + s.z, r.q}; }
+#endif
+
+PF uint32_t count_of(const Part &part) { return part.count & UNDER_IMAGE; }
+#else
+PF uint32_t count_of(const Part &part) { return part.count; }
+#endif
+
 // Parts of a list that are in shared memory at a time: two of a lane.
 #define PARTS 64
 
+#if PERIODIC
+struct Stretch { uint32_t begin, shift; Seen frame; };
+#else
 struct Stretch { uint32_t begin, shift; };
+#endif
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem p)
 {
@@ -78,18 +101,27 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
             const uint32_t k = before + 2 * threadIdx.x;
             const Part none = {0, 0}, a = k < list.count ? p.u[list.first + k] : none;
             const Part b = k + 1 < list.count ? p.u[list.first + k + 1] : none;
-            const uint32_t upto = sum_to_lane(a.count + b.count), begin = upto - a.count - b.count;
+            const uint32_t upto = sum_to_lane(count_of(a) + count_of(b)), begin = upto - count_of(a) - count_of(b);
+#if PERIODIC
+            rows[2 * threadIdx.x] = {begin, a.first - begin, seen_from(frame, image_of(a.count), p)};
+            rows[2 * threadIdx.x + 1] = {begin + count_of(a), b.first - begin - count_of(a), seen_from(frame, image_of(b.count), p)};
+#else
             rows[2 * threadIdx.x] = {begin, a.first - begin};
             rows[2 * threadIdx.x + 1] = {begin + a.count, b.first - begin - a.count};
+#endif
             if (threadIdx.x == 31)
-                rows[PARTS] = {upto, 0};
+                rows[PARTS].begin = upto;
         }
         __syncthreads();
         uint32_t u = 0;
         add_sources(rows[PARTS].begin, d, tile, guards, at, eps2, CLOSE, sums, [&](const uint32_t number, Real4 &s) {
             while (number >= rows[u + 1].begin)
                 u++;
+#if PERIODIC
+            s = in_frame(p.records[number + rows[u].shift], rows[u].frame);
+#else
             s = in_frame(p.records[number + rows[u].shift], frame);
+#endif
             return is_close_to_cell(s, frame);
         });
         __syncthreads();
@@ -135,7 +167,7 @@ PF Record wide_of(const Problem &p, const uint32_t sorted)
 {
 #if SINGLE
     const uint32_t i = p.order[0][sorted];
-    return {scaled(p.x[i], p), scaled(p.y[i], p), scaled(p.z[i], p), p.q[i] * p.charge};
+    return {scaled(p.x[i], 0, p), scaled(p.y[i], 1, p), scaled(p.z[i], 2, p), p.q[i] * p.charge};
 #else
     return p.records[sorted];
 #endif
@@ -157,11 +189,12 @@ extern "C" __global__ void __launch_bounds__(AGAIN_THREADS) again(const Problem 
         double sum[4] = {0, 0, 0, 0};
         for (uint32_t part = threadIdx.x / 32; part < list.count; part += AGAIN_THREADS / 32) {
             const Part sources = p.u[list.first + part];
-            for (uint32_t j = sources.first + threadIdx.x % 32; j < sources.first + sources.count; j += 32) {
+            const Image image = image_of(sources.count);
+            for (uint32_t j = sources.first + threadIdx.x % 32; j < sources.first + count_of(sources); j += 32) {
                 if (!is_source(p.records[j]))
                     continue;
                 const Record s = wide_of(p, j);
-                const double d[3] = {s.x - at.x, s.y - at.y, s.z - at.z};
+                const double d[3] = {(s.x + image.x * p.size) - at.x, (s.y + image.y * p.size) - at.y, (s.z + image.z * p.size) - at.z};
                 const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
                 if (d[0] == 0 && d[1] == 0 && d[2] == 0)
                     continue;

@@ -27,7 +27,7 @@ PF uint32_t contracted(uint64_t x)
 
 PF uint64_t grid(const double x, const int axis, const Problem &p)
 {
-    const double g = floor((in_box(scaled(x, p), axis, p) + 0.5) * (1u << DEEPEST));
+    const double g = floor((in_box(scaled(x, axis, p), axis, p) + 0.5) * (1u << DEEPEST));
     return g < 0 ? 0 : g > (double)((1u << DEEPEST) - 1) ? (1u << DEEPEST) - 1 : (uint64_t)g;
 }
 
@@ -151,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(256) place_records(const Problem p)
     if (k >= p.n)
         return;
     const uint32_t i = p.order[0][k];
-    const double x = scaled(p.x[i], p), y = scaled(p.y[i], p), z = scaled(p.z[i], p);
+    const double x = scaled(p.x[i], 0, p), y = scaled(p.y[i], 1, p), z = scaled(p.z[i], 2, p);
 #if SINGLE
     p.records[k] = {in_box(x, 0, p), in_box(y, 1, p), in_box(z, 2, p), charge(i, p)};
 #else

@@ -165,7 +165,8 @@ PF uint32_t child_of(const Problem &p, const uint32_t cell, const uint32_t mask,
 
 PF uint32_t octant_of(const Cell &c) { return (c.x & 1) << 2 | (c.y & 1) << 1 | (c.z & 1); }
 
-// A warp a cell of a level: its colleagues, among the children of its parent's. The root has itself alone.
+// A warp a cell of a level: its colleagues, among the children of its parent's. The root has itself alone, or its images along periodic
+// axes too.
 extern "C" __global__ void __launch_bounds__(256) find_colleagues(const Problem p, const uint32_t level)
 {
     __shared__ uint32_t pairs[8];
@@ -177,7 +178,12 @@ extern "C" __global__ void __launch_bounds__(256) find_colleagues(const Problem 
         const Cell own = p.cells[c];
         const int x = (int)(lane % 3) - 1, y = (int)(lane / 3 % 3) - 1, z = (int)(lane / 9) - 1;
         if (level == 0) {
+#if PERIODIC
+            const bool is_there = (x == 0 || p.wraps & 1) && (y == 0 || p.wraps & 2) && (z == 0 || p.wraps & 4);
+            entry = is_there ? c : NONE;
+#else
             entry = lane == 13 ? c : NONE;
+#endif
         } else {
             parent = own.parent;
             // Of the children of the parent's colleagues, those that are not near are sources of M2L.

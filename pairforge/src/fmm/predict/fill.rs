@@ -43,7 +43,7 @@ pub fn config(built: &Built, pipelines: u32, around: &Around) -> Config {
         groups: usual_groups(pipelines),
         ii: built.ii(),
         stream_bits: around.stream_bits,
-        jmem_records: around.share.jmem_words / layout.j_words(),
+        jmem_records: around.share.records(&layout, built.library.clock.target),
         segments: around.share.segments,
         i_banks: around.share.i_banks,
         ..Config::usual(layout, built.schedule.depth)

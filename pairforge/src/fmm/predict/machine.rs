@@ -110,8 +110,7 @@ impl<E: From<Error>> Plan<'_, E> {
         let scheduled_mhz = next(freq.unwrap_or(board.usual_mhz))?;
         let clock = Clock { target, mhz: scheduled_mhz, blocks: None };
         let all: Vec<&Graph> = kernels.graphs().collect();
-        let mut share = Share::of(Some(board.device), all.len());
-        share.jmem_words = self.jmem_words.unwrap_or(share.jmem_words);
+        let share = Share::of(Some(board.device), all.len()).with_words(self.jmem_words);
         let around = Around { share, stream_bits: self.stream_bits };
         let (lanes, filled) = match self.lanes {
             Lanes::Given(lanes) => (lanes, None),

@@ -273,7 +273,8 @@ fn spaced(pieces: &[Piece], k: usize) -> bool {
     if casts || named {
         return false;
     }
-    let keyword = matches!(a.text, "if" | "else" | "for" | "in" | "return" | "include" | "round");
+    let keyword =
+        matches!(a.text, "if" | "else" | "for" | "in" | "return" | "include" | "round") || k == 1 && a.text == "where";
     // A misspelt format such as `flot18.9` is two tokens, which mean nothing when they are parted.
     let misspelt = b.kind == Some(TokenKind::Number) && b.text.starts_with('.');
     !((b.is("(") || misspelt) && a.kind == Some(TokenKind::Word) && !keyword)

@@ -43,6 +43,10 @@ fn operator(c: char) -> Option<&'static str> {
         '\u{ff0c}' => ",",
         '\u{ff1d}' => "=",
         '\u{ff0b}' => "+",
+        '\u{22bb}' => "^",
+        '\u{2227}' => "&&",
+        '\u{2228}' => "||",
+        '\u{ac}' => "!",
         _ => return None,
     })
 }
@@ -74,9 +78,41 @@ pub(super) fn report(text: &str, span: Span, symbol: Option<&'static str>) -> Di
         Some('\u{b2}' | '\u{b3}' | '\u{2070}'..='\u{209f}') => {
             error.help("write a square as a product, `x * x`, and other powers with `pg_pow(x, n, d)`")
         }
-        Some('@') => error.help("the product of vectors and matrices is `*`").edit(span, "*"),
-        Some('\u{221a}') => error.help("write `pg_sqrt(x)`"),
+        Some('@') => at_sign(text, span, error),
+        Some('\u{221a}') => {
+            // A name or a number behind it is its whole operand.
+            let rest = &text[span.end..];
+            let size = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.').unwrap_or(rest.len());
+            let operand = rest[..size].to_string();
+            let error = error.help("write `pg_sqrt(x)`");
+            match (size, rest.starts_with('(')) {
+                (0, true) => error.edit(span, "pg_sqrt"),
+                (0, false) => error,
+                _ => error.edit(Span { start: span.start, end: span.end + size }, format!("pg_sqrt({operand})")),
+            }
+        }
+        Some('$') if text[span.end..].starts_with(|c: char| c.is_ascii_lowercase()) => {
+            error.help("leave it out: functions begin with `pg_`").edit(span, "")
+        }
         _ => error.help("remove it, or put it in a comment"),
+    }
+}
+
+/// `a @ b` of Python, and the decorators and macros of others at the beginning of a statement.
+fn at_sign(text: &str, span: Span, error: Diagnostic) -> Diagnostic {
+    let before = text[..span.start].trim_end_matches([' ', '\t']);
+    let opens = before.is_empty() || before.ends_with(['\n', ';', '{', '}']);
+    let behind = &text[span.end..];
+    let size = behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(behind.len());
+    match (opens, size) {
+        (true, 1..) => {
+            let end = span.end + size + behind[size..].starts_with(' ') as usize;
+            error
+                .help("leave it out: a kernel needs no word for how it is run")
+                .edit(Span { start: span.start, end }, "")
+        }
+        _ if before.ends_with("always") => error.help("leave the line out: a kernel has no clock of its own"),
+        _ => error.help("the product of vectors and matrices is `*`").edit(span, "*"),
     }
 }
 

@@ -27,7 +27,8 @@ impl<'a> Parser<'a> {
         if self.is(":") {
             return self.indented(kind).map(Some);
         }
-        if word.is_some_and(|w| w.text == "then") && !self.is_at(1, "=") {
+        // Verilog's `begin` is a brace, as `then` of others is.
+        if word.is_some_and(|w| matches!(w.text, "then" | "begin")) && !self.is_at(1, "=") {
             return self.then_to_end(kind).map(Some);
         }
         if std::mem::take(&mut self.then_is_open) {
@@ -210,7 +211,8 @@ impl<'a> Parser<'a> {
         let token = self.tokens[equals.checked_sub(1).filter(|k| *k >= start.0)?];
         let variable = Word { text: self.text_of(token), span: token.span };
         let name = variable.text;
-        let by_one = [format!("{name}++"), format!("++{name}"), format!("{name} += 1"), format!("{name}+=1")];
+        let by_one =
+            ["{}++", "++{}", "{} += 1", "{}+=1", "{} = {} + 1", "{}={}+1"].map(|form| form.replace("{}", name));
         let inclusive = match self.symbol_at(test.0 + 1) {
             "<" | "!=" => false,
             "<=" => true,

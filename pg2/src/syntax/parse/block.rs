@@ -22,6 +22,7 @@ impl<'a> Parser<'a> {
             "do" if self.peek(1).kind == TokenKind::Word && self.is_at(2, "=") => self.fortran_loop(),
             "include" => self.include(word),
             "round" if rounds() => self.rounding(word),
+            "where" if self.opens_filter() => self.filter(word),
             "table" if self.opens_table() => self.table(word),
             _ => return None,
         })
@@ -209,5 +210,46 @@ impl<'a> Parser<'a> {
         let mode = self.word_at(0).ok_or(Reported)?;
         self.next();
         Ok(StatementKind::Round { mode })
+    }
+
+    /// Whether `where` at the next token is this statement: it is no reserved word, and may be a name too.
+    pub(super) fn opens_filter(&self) -> bool {
+        self.is_at(1, "(") || self.is_at(1, "!") || self.filters_bare()
+    }
+
+    /// Whether a name and the rest of a condition stand behind it.
+    fn filters_bare(&self) -> bool {
+        let reduces = self.word_at(1).is_some_and(|w| matches!(w.text, "max" | "min")) && self.is_at(2, "=");
+        let goes_on = matches!(self.peek(2).kind, TokenKind::Symbol(s) if s != "=");
+        self.peek(1).kind == TokenKind::Word && goes_on && !reduces && !self.types.contains("where")
+    }
+
+    /// `where (condition)`.
+    pub(super) fn filter(&mut self, word: Word<'a>) -> Parsed<StatementKind<'a>> {
+        if !self.blocks.is_empty() {
+            let error =
+                Diagnostic::error(codes::MISPLACED, "`where` cannot stand in a block", word.span, "not possible here");
+            let help =
+                "it is for all outputs of a kernel: move it out of all braces, or write `if (condition) { ... }` here";
+            return self.fail(error.help(help));
+        }
+        self.next();
+        if !self.is("(") {
+            let start = self.peek(0).span.start;
+            let condition = self.tree()?;
+            let end = self.previous().span.end;
+            let span = Span { start, end };
+            let error = Diagnostic::error(codes::SYNTAX, "a condition stands in parentheses", span, "without them");
+            let written = format!("({})", span.of(self.text));
+            crate::diag::report(&mut self.errors, error.help(format!("write `where {written};`")).edit(span, written));
+            return Ok(StatementKind::Filter { condition });
+        }
+        let condition = self.tree()?;
+        if self.is("{") {
+            let error = Diagnostic::error(codes::SYNTAX, "`where` has no block", self.peek(0).span, "a block");
+            let help = "end it with `;`, and it is for all outputs of the kernel; for these statements alone write `if (condition) { ... }`";
+            return self.fail(error.help(help).edit(word.span, "if"));
+        }
+        Ok(StatementKind::Filter { condition })
     }
 }

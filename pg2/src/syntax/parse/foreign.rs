@@ -127,6 +127,7 @@ impl<'a> Parser<'a> {
         let next = self.peek(1).kind;
         let ends = self.is_at(1, ";");
         let opens = matches!(next, TokenKind::Symbol("(" | "{") | TokenKind::Word);
+        self.two_words(word)?;
         if word.text == "typedef" && self.names_format() {
             return self.type_of_c();
         }
@@ -153,7 +154,12 @@ impl<'a> Parser<'a> {
             }
             "struct" | "typedef" | "class" if opens => ("there are no structures", "declare one pin for each part"),
             "double" | "complex" if self.text_of(self.peek(1)) == "precision" => {
-                ("values have no declared format", "leave the line out: a value takes the format of what it is made of")
+                let help = "leave the line out: a value takes the format of what it is made of";
+                return self.line_to_remove("values have no declared format", help);
+            }
+            "global" | "nonlocal" | "extern" if opens => {
+                return self
+                    .line_to_remove(&format!("there is no `{}`", word.text), "remove it: pins are seen everywhere");
             }
             _ => return Ok(()),
         };
@@ -174,8 +180,10 @@ impl<'a> Parser<'a> {
         let message = "the class of a pin stands behind its name";
         let error = Diagnostic::error(codes::CLASS, message, class.span, "in front of it");
         let error = error.help(format!("write `{format} {name} {};`", class.text));
-        let semicolon = (self.at..self.tokens.len().min(self.at + 20)).find(|k| self.symbol_at(*k) == ";");
-        let Some(end) = semicolon.map(|k| self.tokens[k].span.start) else { return self.fail(error) };
+        // Behind the name and its lengths, before a range.
+        let ends = |k: &usize| self.symbol_at(*k) == ";" || self.text_of(self.tokens[*k]) == "in";
+        let behind = (self.at + 2..self.tokens.len().min(self.at + 40)).find(ends);
+        let Some(end) = behind.map(|k| self.tokens[k - 1].span.end) else { return self.fail(error) };
         let front = Span { start: class.span.start, end: self.peek(1).span.start };
         let format = if bare { "float32.23 " } else { "" };
         self.fail(error.edit(front, format).edit(Span { start: end, end }, format!(" {}", class.text)))
@@ -198,7 +206,8 @@ impl<'a> Parser<'a> {
             // A word such as `double` says no more than that this is a number.
             let error =
                 error.help(format!("write `{} = ...`: a value takes the format of what it is made of", name.text));
-            return self.fail(error.edit(head, name.text));
+            let error = error.edit(head, name.text);
+            return self.fail(self.cut_off(format, Span { start: first, end }, error));
         }
         let cast = format!("({})(", format.text);
         let error = error.help(format!("write `{} = ({})(...)`", name.text, format.text)).edit(head, name.text);
@@ -273,6 +282,11 @@ impl<'a> Parser<'a> {
             return self.fail(error.edit(Span { start: base.start, end: word.span.start }, ""));
         }
         self.broadcast()?;
+        if self.is(".") && self.peek(1).kind == TokenKind::Format && MODULES.contains(&base.of(self.text)) {
+            let whole = base.to(self.peek(0).span);
+            let help = format!("write `{}`", self.text_of(self.peek(1)));
+            return self.fail(self.foreign("there are no modules", whole, help).edit(whole, ""));
+        }
         let Some(word) = self.word_at(1).filter(|_| self.is(".")) else { return Ok(()) };
         const COMPARISONS: &[(&str, &str)] = &[
             ("gt", ">"),
@@ -304,8 +318,16 @@ impl<'a> Parser<'a> {
             let error = self.foreign("functions stand alone", self.peek(0).span, format!("write `{name}{call}`"));
             return self.fail(error.edit(base.to(last.span), name));
         }
+        if let Some((.., number)) =
+            foreign::NUMBERS.iter().find(|n| n.0.contains(&base.of(self.text)) && n.1.contains(&word.text))
+        {
+            let whole = base.to(word.span);
+            let error = self.foreign("there are no modules", whole, format!("write `{number}`"));
+            return self.fail(error.edit(whole, format!("({number})")));
+        }
         if self.is_at(2, "(") {
-            let known = functions::meant(word.text).map_or(word.text, |f| f.name);
+            let name = foreign::alone(base.of(self.text), word.text);
+            let known = functions::meant(name).map_or(name, |f| f.name);
             let error = self.foreign("functions stand alone", self.peek(0).span, format!("write `{known}(...)`"));
             return self.fail(error.edit(base.to(word.span), known));
         }
@@ -374,6 +396,7 @@ impl<'a> Parser<'a> {
     pub(super) fn increment(&mut self, target: Word<'a>) -> Parsed<()> {
         if self.is("(") {
             self.equation_of_function(target)?;
+            self.kind_of_fortran(target)?;
             let help = "give its value a name, `y = f(x);`, or an output; a circuit prints nothing";
             let error =
                 Diagnostic::error(codes::SYNTAX, "a call alone does nothing", target.span, "its value is not used");
@@ -381,6 +404,11 @@ impl<'a> Parser<'a> {
         }
         if self.is(":") && self.is_at(1, ":") {
             return self.declaration_of_fortran(target);
+        }
+        if self.is(":") && self.peek(1).kind == TokenKind::Word && self.is_at(2, "=") {
+            let whole = self.peek(0).span.to(self.peek(1).span);
+            let help = "leave it out: a value takes the format of what it is made of";
+            return self.fail(self.foreign("values have no declared format", whole, help).edit(whole, ""));
         }
         let (plus, minus) = (self.is("+") && self.is_at(1, "+"), self.is("-") && self.is_at(1, "-"));
         if !plus && !minus {

@@ -65,7 +65,10 @@ impl<'a> Parser<'a> {
             return self.atomic(word, reduce);
         }
         match word.text {
-            "assign" | "inline" | "__device__" | "__host__" | "__forceinline__" if continues => {
+            "assign" | "inline" | "__device__" | "__host__" | "__forceinline__" | "public" | "private" | "volatile"
+            | "register"
+                if continues =>
+            {
                 let blank = Span { start: word.span.start, end: self.peek(1).span.start };
                 let help = format!("leave `{}` out", word.text);
                 self.fail(self.foreign(format!("there is no `{}`", word.text), word.span, help).edit(blank, ""))
@@ -90,6 +93,10 @@ impl<'a> Parser<'a> {
                 let help =
                     format!("write `{text} = ...`: the number is exact and takes the format of what it is used with");
                 self.fail(self.foreign(format!("there is no `{}`", word.text), word.span, help).edit(head, text))
+            }
+            "static" if continues => {
+                let blank = Span { start: word.span.start, end: self.peek(1).span.start };
+                self.fail(self.foreign("there is no `static`", word.span, "leave `static` out").edit(blank, ""))
             }
             _ => Ok(()),
         }
@@ -303,6 +310,7 @@ impl<'a> Parser<'a> {
                 let whole = self.previous().span.to(token.span);
                 self.fail(self.foreign("there is no `<>`", whole, "write `!=`").edit(whole, "!="))
             }
+            TokenKind::Symbol("&" | "|" | "^") if self.reduction_of_verilog()?.is_some() => Ok(()),
             TokenKind::Symbol("&") => {
                 let continues = self.text[token.span.end..].trim_start_matches([' ', '\t', '\r']).starts_with('\n');
                 let (message, help) = match continues {
@@ -318,6 +326,10 @@ impl<'a> Parser<'a> {
             TokenKind::Symbol("[") => self.list_as_value(),
             TokenKind::Symbol(".") if self.is_at(2, ".") => self.word_between_points(),
             TokenKind::Word if self.is_at(1, "<") => self.cast_with_name(),
+            TokenKind::Word if self.previous_is("(") && self.peek(1).kind == TokenKind::Word && self.is_at(2, ")") => {
+                let word = Word { text: self.text_of(token), span: token.span };
+                self.two_words(word)
+            }
             _ => Ok(()),
         }
     }
@@ -386,7 +398,7 @@ impl<'a> Parser<'a> {
         let error = |text: &str| {
             Diagnostic::error(codes::SYNTAX, format!("there is no `{text}`"), dots, "two dots, and no more")
         };
-        if self.is(":") && matches!(behind.kind, TokenKind::Number | TokenKind::Word) {
+        if self.is(":") && !self.at_line_end(0) && matches!(behind.kind, TokenKind::Number | TokenKind::Word) {
             return self.last_included(error(":"), dots, 1);
         }
         if !self.is("..") || !touches {

@@ -117,6 +117,7 @@ impl<'a> Walk<'a> {
                         self.value(target.name, *value);
                     }
                 }
+                StatementKind::Filter { condition } => self.visit(condition.root, None),
                 StatementKind::For { body, .. } => self.statements(&body.statements),
                 StatementKind::If { arms, otherwise } => {
                     for arm in arms {

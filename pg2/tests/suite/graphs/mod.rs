@@ -59,6 +59,7 @@ impl Build {
             demand: Vec::new(),
             bins: Vec::new(),
             gathered: Vec::new(),
+            filter: None,
             numbers: Default::default(),
         })
     }

@@ -77,6 +77,14 @@ pub fn kernel(random: &mut Random, compiles: &dyn Fn(&str) -> bool) -> Kernel {
             kernel.statements.pop();
         }
     }
+    // Behind all that is drawn before, which stays as it is.
+    if g.once_in(3) {
+        let condition = g.scalar(UINT1, 2);
+        kernel.statements.push(Part::statement("where (@);", vec![condition]));
+        if !compiles(&kernel.text()) {
+            kernel.statements.pop();
+        }
+    }
     kernel
 }
 

@@ -170,6 +170,10 @@ pub struct Problem {
     pub level_start: [u32; LEVELS + 1],
     pub first_target: u32,
     pub end_target: u32,
+    /// With periodic boundaries: bits of the axes, the matrix of far images, and the moments of all charges.
+    pub wraps: u64,
+    pub lattice: u64,
+    pub moments: u64,
 }
 
 // SAFETY: plain numbers in the order of the kernels' struct.
@@ -212,10 +216,11 @@ impl Levels {
         self.totals[LEAVES] as usize
     }
 
-    /// Begin of the tiles of M2L of each octant of each level from the deepest to the second, and the end of all.
-    pub fn tiles(&self) -> Vec<u32> {
+    /// Begin of the tiles of M2L of each octant of each level from the deepest to the first with cells that are far from each other, and
+    /// the end of all.
+    pub fn tiles(&self, first: usize) -> Vec<u32> {
         let mut tiles = vec![0];
-        for level in (2..=self.deepest).rev() {
+        for level in (first..=self.deepest).rev() {
             for count in &self.totals[8 * level..8 * level + 8] {
                 tiles.push(tiles[tiles.len() - 1] + count.div_ceil(64));
             }

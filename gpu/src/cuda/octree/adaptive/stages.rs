@@ -15,6 +15,7 @@ pub struct On<'a, T: Number, C: GpuDevice> {
     pub kernels: &'a Kernels<C>,
     pub shape: &'a Shape,
     pub memory: &'a Memory<T, C>,
+    pub is_periodic: bool,
     pub problem: Problem,
 }
 
@@ -62,11 +63,6 @@ impl<T: Number, C: GpuDevice> On<'_, T, C> {
         self.device.read(self.memory.status.get(), 0, &mut words)?;
         Ok(Counted::new(&words))
     }
-
-    /// A kernel with a block for each cell of a level.
-    fn of_level(&self, name: &str, levels: &Levels, level: usize) -> Result<(), CudaError> {
-        self.launch(name, Size::new(levels.of(level), 8 * self.shape.terms), &[level as u32])
-    }
 }
 
 /// Cells from the second level on, which have local expansions.
@@ -77,22 +73,27 @@ fn below_the_first(levels: &Levels) -> usize {
 /// All stages from P2M on, and the lists. Those of P2P are made beside P2M and M2M, and P2P begins beside M2L, whose last blocks leave most
 /// of the GPU idle; it has the seconds from the end of L2L on.
 pub fn stages<T: Number, C: GpuDevice>(all: &[On<T, C>], levels: &Levels, tick: &mut Tick) -> Result<(), CudaError> {
-    let leaves = levels.leaves();
+    let (leaves, is_periodic) = (levels.leaves(), all[0].is_periodic);
+    let first = if is_periodic { 0 } else { 2 };
     all.iter().try_for_each(|on| on.device.fork())?;
     for on in all {
         on.launch_beside("list_leaves", Size::new(leaves.div_ceil(8), 256))?;
         on.launch("p2m", Size::of_warps(leaves), &[])?;
     }
     tick()?;
-    for level in (2..levels.deepest).rev() {
-        all.iter().try_for_each(|on| on.of_level("m2m", levels, level))?;
+    for level in (first..levels.deepest).rev() {
+        let size = all[0].shape.m2m_of_level(levels.of(level));
+        all.iter().try_for_each(|on| on.launch("m2m", size, &[level as u32]))?;
+    }
+    if is_periodic {
+        all.iter().try_for_each(|on| on.launch("far_images", Size::new(1, on.shape.terms), &[]))?;
     }
     tick()?;
     all.iter().try_for_each(|on| on.device.fork())?;
-    let tiles = levels.tiles();
-    let (tiles, order) = (tiles[tiles.len() - 1] as usize, all[0].shape.terms.isqrt());
+    let tiles = levels.tiles(first.max(1));
+    let tiles = tiles[tiles.len() - 1] as usize;
     for on in all {
-        on.launch("m2l", Size::new(tiles, 16 * order), &[])?;
+        on.launch("m2l", on.shape.m2l(tiles), &[])?;
         // Blocks beyond those that the lists ask for do nothing.
         let blocks = leaves + on.problem.n as usize / on.shape.targets();
         on.launch_beside("p2p", Size::new(blocks, on.shape.threads))?;
@@ -101,15 +102,16 @@ pub fn stages<T: Number, C: GpuDevice>(all: &[On<T, C>], levels: &Levels, tick: 
         on.launch("p2l", Size::of_warps(below_the_first(levels)), &[])?;
     }
     tick()?;
-    for level in 2..levels.deepest {
-        all.iter().try_for_each(|on| on.of_level("l2l", levels, level))?;
+    for level in first..levels.deepest {
+        let size = all[0].shape.l2l_of_level(levels.of(level));
+        all.iter().try_for_each(|on| on.launch("l2l", size, &[level as u32]))?;
     }
     tick()?;
     all.iter().try_for_each(|on| on.device.join())?;
     tick()?;
     for on in all {
-        on.launch("m2p", Size::new(leaves, 256), &[])?;
-        on.launch("l2p", Size::of_warps(leaves), &[])?;
+        on.launch("m2p", on.shape.m2p(leaves), &[])?;
+        on.launch("l2p", on.shape.l2p(leaves), &[])?;
     }
     Ok(())
 }

@@ -80,6 +80,16 @@ fn clustered_particles_have_the_errors_of_the_cpu_and_the_same_bits_on_any_numbe
 
 #[test]
 #[ignore = "a proof in depth"]
+fn clustered_particles_have_the_errors_of_the_cpu_at_orders_above_ten() {
+    if !on_host::is_there() {
+        return;
+    }
+    let plummer = generate(300, Distribution::Plummer, Charge::Positive, 1);
+    check::<f64>("plummer", &plummer, (11, 4), 1e-12);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
 fn every_distribution_has_the_errors_of_the_cpu_in_an_adaptive_tree() {
     if !on_host::is_there() {
         return;
