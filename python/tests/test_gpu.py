@@ -69,7 +69,7 @@ class Refusals(unittest.TestCase):
     def test_options_that_need_the_host_are_refused_unless_it_is_allowed(self):
         good = OnGpu((9, 3))
         for option, part in [
-            (dict(tol=1e-5), "`tol` runs with translations on the CPU"),
+            (dict(tol=1e-5), "`tol` is for data of the host"),
             (dict(check=10), "`check` compares with sums on the CPU"),
             (dict(kernel="p2p_yukawa", params={"kappa": 1.0}), "the P2P kernel is not 1/r"),
         ]:

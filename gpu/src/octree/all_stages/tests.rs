@@ -75,7 +75,7 @@ fn the_kernels_of_the_gpu_give_direct_sums_and_the_same_bits_on_any_number_of_gp
         return;
     }
     // The kernels of two orders alone, since compiling takes most of the time.
-    check::<f32>(Distribution::Uniform, (250, 2, 4), 4, 4e-2);
+    check::<f32>(Distribution::Uniform, (400, 2, 4), 4, 4e-2);
     check::<f64>(Distribution::Sphere, (600, 1, 1), 5, 2e-1);
     // Without a far field.
     check::<f64>(Distribution::Uniform, (31, 1, 64), 1, 1e-12);
