@@ -1,6 +1,7 @@
 //! A netlist as gates: from what leaves its top module back through registers to what enters, so that what nobody reads is not there.
 
 mod arithmetic;
+mod registers;
 
 use super::family::Family;
 use super::gates::{Bit, Gates, ONE};
@@ -58,9 +59,22 @@ enum Source {
 
 /// What is neither a gate nor a register.
 enum Block<'a> {
-    Product { operands: Vec<Bit> },
-    Rom { operands: Vec<Bit>, words: u64, width: u64 },
-    Text { place: usize, module: &'a Module },
+    Product {
+        operands: Vec<Bit>,
+    },
+    /// The sum of a product and another number, in the product's own multiplier.
+    Added {
+        operands: Vec<Bit>,
+    },
+    Rom {
+        operands: Vec<Bit>,
+        words: u64,
+        width: u64,
+    },
+    Text {
+        place: usize,
+        module: &'a Module,
+    },
 }
 
 /// A netlist as gates.
@@ -228,7 +242,12 @@ impl<'a, 'f> Elaborator<'a, 'f> {
                 self.busy.remove(&(place, name.clone()));
                 bits
             }
-            Item::Reg { next, .. } => self.fresh(next.width(), register),
+            Item::Reg { next, .. } => {
+                let constants = self.constants(place, next);
+                let mut bits = self.fresh(next.width(), register);
+                bits.iter_mut().zip(constants).for_each(|(bit, known)| *bit = known.unwrap_or(*bit));
+                bits
+            }
             Item::Hold { width, .. } => self.fresh(*width, register),
             Item::Rom { width, addr, data, .. } => {
                 let words = data.len() as u64;
@@ -374,55 +393,6 @@ impl<'a, 'f> Elaborator<'a, 'f> {
         }
     }
 
-    /// The bits that a register takes, without what its own inputs for clearing and holding do.
-    fn next(&mut self, place: usize, name: &Name) -> Vec<Bit> {
-        let index = self.index(place);
-        let module: &'a Module = index.module;
-        let item = index.loads.get(name).or(index.items.get(name)).map(|k| &module.items[*k]);
-        match item {
-            Some(Item::Reg { next, .. } | Item::Load { next, .. }) => {
-                let own = self.signal(place, name, 0, next.width());
-                let mut controls = Vec::new();
-                let bits = self.taken(place, next, &own, &mut controls);
-                self.controls.insert((place, name.clone()), controls);
-                bits
-            }
-            Some(Item::Rom { width, addr, data, .. }) => {
-                let at = self.value(place, addr);
-                (0..*width).map(|bit| self.looked_up(&at, data, bit, 0)).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    fn taken(&mut self, place: usize, e: &'a Value, own: &[Bit], controls: &mut Vec<Bit>) -> Vec<Bit> {
-        let Node::Mux(c, a, b) = e.node() else { return self.value(place, e) };
-        let c = self.value(place, c)[0];
-        let fixed = |v: &Value| matches!(v.node(), Node::Const(_));
-        let whole = |bits: &[Bit]| bits == own;
-        for (side, other, condition) in [(a, b, c), (b, a, c ^ 1)] {
-            let constant = fixed(side);
-            if constant || matches!(side.node(), Node::Read { .. }) && whole(&self.value(place, side)) {
-                controls.push(if constant { condition } else { condition ^ 1 });
-                return self.taken(place, other, own, controls);
-            }
-        }
-        let (a, b) = (self.value(place, a), self.value(place, b));
-        a.into_iter().zip(b).map(|(a, b)| self.gates.choice(c, a, b)).collect()
-    }
-
-    /// A bit of the word at an address, as a tree of choices.
-    fn looked_up(&mut self, at: &[Bit], data: &[u64], bit: u32, base: usize) -> Bit {
-        match at {
-            [] => (data.get(base).copied().unwrap_or(0) >> bit & 1) as Bit,
-            [low @ .., high] => {
-                let zero = self.looked_up(low, data, bit, base);
-                let one = self.looked_up(low, data, bit, base + (1 << low.len()));
-                self.gates.choice(*high, one, zero)
-            }
-        }
-    }
-
     /// Goes back from the roots to everything that they need.
     fn reach(mut self, outputs: Vec<Bit>) -> Elaborated<'a> {
         let mut done = Elaborated {
@@ -447,7 +417,7 @@ impl<'a, 'f> Elaborator<'a, 'f> {
             stack.extend(&bits[..count]);
             match self.sources.get(&gate).cloned() {
                 Some(Source::Register { place, name, bit }) => {
-                    done.registers += 1;
+                    done.registers += !self.multiplied(place, &name) as u64;
                     let key = (place, name);
                     if !self.next.contains_key(&key) {
                         let bits = self.next(place, &key.1);
@@ -468,6 +438,7 @@ impl<'a, 'f> Elaborator<'a, 'f> {
                             done.products += 1;
                             operands.clone()
                         }
+                        Block::Added { operands } => operands.clone(),
                         Block::Rom { operands, words, width } => {
                             done.roms.push((*words, *width));
                             operands.clone()

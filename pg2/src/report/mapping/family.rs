@@ -32,6 +32,10 @@ pub(crate) struct Family {
     pub soft: usize,
     /// Whether the last carry of a sum takes a step of its own.
     pub last_step: bool,
+    /// Whether multipliers have a register for their product, and an adder behind it.
+    pub adding_multipliers: bool,
+    /// Whether a table takes the place of a cell of a chain that it alone reads the sum of.
+    pub joined_sums: bool,
     /// Bits of a read-only memory that tables hold rather than a block.
     pub logic_bits: u64,
     /// The tables that 16 words of 4 bits of a memory take, 0 where tables are none; and the cost of a block where such a piece costs 4.
@@ -77,6 +81,8 @@ impl Family {
             step_tables: 1,
             soft: 2,
             last_step: true,
+            adding_multipliers: false,
+            joined_sums: false,
             logic_bits: 2048,
             memory_tables: 0,
             block_cost: 128,
@@ -135,6 +141,8 @@ impl Family {
                 pins: pins(0.25, &[&[0.316, 0.379, 0.4, 0.449]]),
                 chain: Chain::Split,
                 last_step: false,
+                adding_multipliers: true,
+                joined_sums: true,
                 logic_bits: 1024,
                 into_sum: 0.4,
                 into_carry: 0.259,

@@ -4,7 +4,7 @@
 
 use super::family::{Chain, Family};
 use super::gates::{Bit, Gate, Gates};
-use hdl::hash::FastMap;
+use hdl::hash::{FastMap, FastSet};
 
 /// The most inputs of a table, several joined by multiplexers counted as one.
 pub(crate) const WIDEST: usize = 7;
@@ -136,11 +136,17 @@ impl<'a> Cover<'a> {
             hard[(root / 2) as usize][(root & 1) as usize] = true;
             shares[(root / 2) as usize] += 1.0;
         }
+        let mut going_on: FastSet<[Bit; 3]> = FastSet::default();
         for k in (0..n).rev().filter(|k| gates[*k] != Gate::Zero) {
             if !live[k] {
                 continue;
             }
             let (bits, count) = gates[k].operands();
+            if matches!(gates[k], Gate::Carry(..)) {
+                going_on.insert(bits);
+            }
+            // The table of the last sum of a chain inverts what it reads.
+            let last = family.chain == Chain::Split && matches!(gates[k], Gate::Sum(..)) && !going_on.contains(&bits);
             for bit in &bits[..count] {
                 let at = (bit / 2) as usize;
                 live[at] = true;
@@ -148,7 +154,7 @@ impl<'a> Cover<'a> {
                 let carry = matches!(gates[at], Gate::Carry(..));
                 // A carry goes on within its chain.
                 if !(gates[k].is_logic() || carry && *bit == bits[2]) {
-                    hard[at][(bit & 1) as usize] = true;
+                    hard[at][(bit & 1) as usize & !last as usize] = true;
                 }
             }
         }
@@ -375,8 +381,30 @@ impl<'a> Cover<'a> {
                 _ => {}
             }
         }
-        sum.steps = self.steps();
+        sum.steps = self.steps() - if f.joined_sums { self.joined_sums() } else { 0 };
         sum
+    }
+
+    /// Sums of chains that one table alone reads which has room for their operands: yosys's `opt_lut` makes one table of both.
+    fn joined_sums(&self) -> u64 {
+        let tables =
+            (1..self.gates.len()).filter(|k| self.live[*k] && self.readers[*k] > 0 && self.gates[*k].is_logic());
+        let joins = |k: &usize| {
+            let cut = &self.best[*k];
+            cut.leaves().iter().any(|leaf| {
+                let at = *leaf as usize;
+                let Gate::Sum(a, b, carry) = self.gates[at] else { return false };
+                if self.readers[at] != 1 || self.hard[at] != [false; 2] {
+                    return false;
+                }
+                let mut all: Vec<u32> = [a, b, carry].iter().map(|bit| bit / 2).filter(|gate| *gate > 0).collect();
+                all.extend(cut.leaves().iter().filter(|other| *other != leaf));
+                all.sort_unstable();
+                all.dedup();
+                all.len() <= self.family.inputs
+            })
+        };
+        tables.filter(joins).count() as u64
     }
 
     /// Steps of carry chains, whole chains in as many as come together.

@@ -13,7 +13,8 @@ const TABLE_COST: u64 = 4;
 
 /// A register or a memory that a line declares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Declared {
+struct Declared<'a> {
+    name: &'a str,
     bits: u64,
     /// 1 of a register.
     words: u64,
@@ -22,16 +23,28 @@ struct Declared {
 /// The resources of a module of text.
 pub(super) fn area(module: &Module, family: &Family, target: &Target) -> Area {
     let mut area = Area::default();
-    let lines = module.items.iter().filter_map(|item| if let Item::Text(text) = item { Some(text) } else { None });
-    for Declared { bits, words } in lines.flat_map(|text| text.lines()).filter_map(declared) {
+    let texts = || module.items.iter().filter_map(|item| if let Item::Text(text) = item { Some(text) } else { None });
+    let lines = || texts().flat_map(|text| text.lines());
+    let counts = lines().any(|line| line.contains(" + "));
+    let mut in_blocks = false;
+    let mut registers = Vec::new();
+    for Declared { name, bits, words } in lines().filter_map(declared) {
         if words == 1 {
-            area.registers += bits;
+            registers.push((name, bits));
             continue;
         }
-        // A counter for an address, and the difference from it.
-        area.tables += 2 * (words.ilog2() as u64 + 1);
-        area.add(memory(family, target, words, bits));
+        if counts {
+            // A counter for an address, and the difference from it.
+            area.tables += 2 * (words.ilog2() as u64 + 1);
+        }
+        let memory = memory(family, target, words, bits);
+        in_blocks |= memory.memories > 0;
+        area.add(memory);
     }
+    // What a block memory is read into is a register of its own.
+    let read = |name: &str| lines().any(|line| line.contains(&format!(" {name} <= memory")));
+    area.registers +=
+        registers.iter().filter(|(name, _)| !(in_blocks && read(name))).map(|(_, bits)| bits).sum::<u64>();
     area
 }
 
@@ -52,7 +65,7 @@ pub(super) fn memory(family: &Family, target: &Target, words: u64, bits: u64) ->
 }
 
 /// `reg [7:0] name;` or `reg [7:0] name [0:15];`, with attributes in front of it or not.
-fn declared(line: &str) -> Option<Declared> {
+fn declared(line: &str) -> Option<Declared<'_>> {
     let code = line.split("//").next()?.trim();
     let code = code.strip_prefix("(*").and_then(|c| c.split_once("*)")).map_or(code, |c| c.1).trim_start();
     let rest = code.strip_prefix("reg ")?.split(';').next()?;
@@ -61,7 +74,9 @@ fn declared(line: &str) -> Option<Declared> {
         Some(a.trim().parse::<u64>().ok()?.abs_diff(b.trim().parse().ok()?) + 1)
     });
     let bits = if rest.trim_start().starts_with('[') { ranges.next()? } else { 1 };
-    Some(Declared { bits, words: ranges.next().unwrap_or(1) })
+    let name = if rest.trim_start().starts_with('[') { rest.split_once(']')?.1 } else { rest };
+    let name = name.split('[').next()?.trim();
+    Some(Declared { name, bits, words: ranges.next().unwrap_or(1) })
 }
 
 #[cfg(test)]
@@ -70,10 +85,10 @@ mod tests {
 
     #[test]
     fn declarations_are_read() {
-        let of = |line| declared(line).map(|d| (d.bits, d.words));
-        assert_eq!(of("    reg [7:0] word;"), Some((8, 1)));
-        assert_eq!(of("    reg flag;"), Some((1, 1)));
-        assert_eq!(of("    (* no_rw_check *) reg [35:0] memory [0:511]; // words"), Some((36, 512)));
+        let of = |line| declared(line).map(|d| (d.name, d.bits, d.words));
+        assert_eq!(of("    reg [7:0] word;"), Some(("word", 8, 1)));
+        assert_eq!(of("    reg flag;"), Some(("flag", 1, 1)));
+        assert_eq!(of("    (* no_rw_check *) reg [35:0] memory [0:511]; // words"), Some(("memory", 36, 512)));
         assert_eq!(of("    wire [7:0] word;"), None);
     }
 }

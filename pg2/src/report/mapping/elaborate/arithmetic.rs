@@ -27,6 +27,14 @@ impl<'a> Elaborator<'a, '_> {
         let mut terms = Vec::new();
         self.terms(place, e, width, false, &mut terms);
         terms.retain(|t| t.width() > 0);
+        if self.family.adding_multipliers
+            && let [a, b] = &terms[..]
+            && !(a.minus || b.minus)
+            && (self.is_product(&a.bits) || self.is_product(&b.bits))
+        {
+            let operands = [&a.bits[..], &b.bits[..]].concat();
+            return self.added(operands, e.width());
+        }
         // Bits at the lowest place go into the chain as its first carry.
         let mut carry = ZERO;
         let wide = terms.iter().filter(|t| t.width() > 1).count();
