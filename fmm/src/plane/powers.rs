@@ -362,7 +362,7 @@ mod tests {
                 (0..2).for_each(|part| assert!((found[part][k] - sum[part]).abs() < 1e-9 * size, "{power} {k}"));
             }
         }
-        let refused = powers(4).within(1e-6, &strengths).err().expect("it is too high").to_string();
+        let refused = powers(4).within(1e-6, &strengths).expect_err("it is too high").to_string();
         assert!(refused.contains("1 to 3"), "{refused}");
     }
 }
