@@ -33,7 +33,7 @@ pub struct Analysis {
     pub pipeline: Option<Option<Pipeline>>,
 }
 
-/// What an answer would have needed and was not there.
+/// A need of an answer that was not there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Missing {
     Analysis,

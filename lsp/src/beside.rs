@@ -48,7 +48,7 @@ struct Waiting {
     may_be_old: bool,
 }
 
-/// What is under way, and what waits for it.
+/// The work under way, and the requests that wait for it.
 pub struct Beside {
     events: Sender<Event>,
     analyses: BTreeMap<Uri, Stop>,

@@ -38,7 +38,7 @@ pub struct Document {
     pub analysis: Option<Analysis>,
     /// Whether an answer may come from an analysis of an earlier state.
     pub may_be_old: bool,
-    /// What the last answer would have needed.
+    /// The missing need of the last answer.
     pub missing: Option<Missing>,
 }
 

@@ -79,7 +79,7 @@ struct Server {
     changed: BTreeSet<Uri>,
     /// The number of the last state of any document.
     states: u64,
-    /// What the last answer would have needed, and of which document.
+    /// The missing need of the last answer, and the document that it is of.
     missing: Option<(Uri, Missing)>,
     beside: Beside,
 }

@@ -37,7 +37,7 @@ fn ask(document: &mut Document, method: &str, more: Value) -> serde_json::Result
     }
 }
 
-/// What a thread beside does.
+/// The work of a thread beside.
 fn analyse(document: &mut Document) {
     document.analysis = Some(Task::new(document).compile(&Stop::default()));
 }

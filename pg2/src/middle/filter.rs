@@ -9,6 +9,7 @@ use crate::diag::Span;
 use crate::graph::{Graph, Node, NodeId, NodeKind, Output, Pin, PinClass};
 use crate::middle::bins::gathered;
 use crate::middle::library::Library;
+use crate::middle::schedule::fixed;
 use crate::middle::simplify::{live, simplify};
 use hdl::circuit::simplex::Problem;
 use hdl::circuit::target::Clock;
@@ -77,7 +78,7 @@ fn pass_of(graph: &Graph) -> NodeId {
     graph.outputs.last().expect("the condition is an output").value
 }
 
-/// What follows from a condition that holds: values of conditions that it is made of.
+/// Consequences of a condition that holds: values of conditions that it is made of.
 fn facts(graph: &Graph) -> HashMap<NodeId, u64> {
     let mut known = HashMap::new();
     let mut open = vec![(pass_of(graph), 1u64)];
@@ -158,19 +159,6 @@ fn cone(graph: &Graph, roots: impl IntoIterator<Item = NodeId>) -> Vec<bool> {
         }
     }
     within
-}
-
-/// Whether each node is the same for all pairs.
-fn fixed(graph: &Graph) -> Vec<bool> {
-    let mut fixed: Vec<bool> = Vec::with_capacity(graph.nodes.len());
-    for node in &graph.nodes {
-        fixed.push(match &node.kind {
-            NodeKind::Pin { pin, .. } => graph.pins[*pin].class == PinClass::Param,
-            NodeKind::Const { .. } => true,
-            NodeKind::Op { args, .. } => args.iter().all(|a| fixed[a.0 as usize]),
-        });
-    }
-    fixed
 }
 
 /// Whether the flags of each node and of all that it is made of count for every pair, whatever the pair: because there are none, or

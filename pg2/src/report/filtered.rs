@@ -6,7 +6,7 @@ use crate::middle::filter::{Carried, split};
 use hdl::circuit::target::Clock;
 use std::fmt;
 
-/// What a part is made of.
+/// The cost of a part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
     pub operators: usize,
@@ -20,7 +20,7 @@ pub struct Part {
 pub struct Parts {
     pub condition: Part,
     pub rest: Part,
-    /// What the rest takes of each pair that passes.
+    /// The values that the rest takes of each pair that passes.
     pub carried: Vec<Carried>,
 }
 

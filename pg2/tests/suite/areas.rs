@@ -54,7 +54,7 @@ fn the_estimate_for_ice40_is_near_what_was_mapped() {
 /// Lanes as yosys maps them; `scripts/measure_areas.py` makes the record, and a proof in depth holds it to the tools.
 const LANES: &str = include_str!("../areas/mapped.txt");
 
-/// How far the tables of a lane may be off: ECP5's are known best.
+/// The error that the tables of a lane may have: ECP5's are known best.
 fn most_off(target: &str) -> f64 {
     if target == "ecp5" { 0.05 } else { 0.12 }
 }

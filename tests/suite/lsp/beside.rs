@@ -1,4 +1,4 @@
-//! What takes long is done beside: others are answered meanwhile, and a newer text ends it.
+//! Long work is done beside: others are answered meanwhile, and a newer text ends it.
 
 use super::{Client, Place, URI};
 use serde_json::{Value, json};

@@ -26,7 +26,7 @@ const TEXTS: [&str; 6] = [
     template!("targets.cu"),
 ];
 
-/// What goes over cells, up to [`MOST_NARROW`] and above.
+/// Kernels that go over cells, up to [`MOST_NARROW`] and above.
 const NARROW: [&str; 3] = [template!("shifts.cu"), template!("block.cu"), template!("m2l.cu")];
 const WIDE: [&str; 2] = [template!("products.cu"), template!("wide.cu")];
 
@@ -53,7 +53,7 @@ const ADAPTIVE_NARROW: [&str; 4] = [
 const ADAPTIVE_WIDE: [&str; 3] =
     [template!("products.cu"), template!("adaptive/targets.cu"), template!("adaptive/wide.cu")];
 
-/// What the texts of a tree begin with, and the further text of periodic boundaries behind it.
+/// The beginnings of the texts of both trees, and the further text of periodic boundaries behind it.
 const COMMON: [&str; 2] = [template!("common.cu"), template!("adaptive/common.cu")];
 const IMAGES: &str = template!("images.cu");
 

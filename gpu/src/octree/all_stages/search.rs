@@ -25,7 +25,7 @@ struct OnGpu<'a> {
     options: FmmOptions,
     /// The leaf size that was asked for.
     leaf: Option<usize>,
-    /// Why the GPUs leave the problem to the caller, once they do.
+    /// The reason for which the GPUs leave the problem to the caller, once they do.
     refused: Option<String>,
 }
 

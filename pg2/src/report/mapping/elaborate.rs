@@ -10,7 +10,7 @@ use hdl::rtl::expr::{Binary, Node, Reduce};
 use hdl::rtl::netlist::{Dir, Item, Module, Netlist};
 use hdl::rtl::{Name, Value};
 
-/// What drives bits of a net.
+/// The driver of bits of a net.
 #[derive(Clone, Copy, Debug)]
 struct Driver {
     low: u32,
@@ -21,13 +21,13 @@ struct Driver {
     port_low: u32,
 }
 
-/// What a module says of its names.
+/// A module's names.
 struct Index<'a> {
     module: &'a Module,
     items: FastMap<Name, usize>,
     loads: FastMap<Name, usize>,
     drivers: FastMap<Name, Vec<Driver>>,
-    /// How often a name is read.
+    /// The number of times that a name is read.
     reads: FastMap<Name, u32>,
     text: bool,
 }
@@ -44,7 +44,7 @@ struct Place<'a> {
     partial: FastMap<Name, Vec<Option<Bit>>>,
 }
 
-/// Where a bit comes from that is no gate.
+/// The origin of a bit that is no gate.
 #[derive(Clone, Debug)]
 enum Source {
     Outside,
@@ -57,7 +57,7 @@ enum Source {
     Block(usize),
 }
 
-/// What is neither a gate nor a register.
+/// Cells that are neither gates nor registers.
 enum Block<'a> {
     Product {
         operands: Vec<Bit>,
@@ -100,7 +100,7 @@ pub(super) struct Elaborator<'a, 'f> {
     sources: FastMap<u32, Source>,
     blocks: Vec<Block<'a>>,
     next: FastMap<(usize, Name), Vec<Bit>>,
-    /// What the registers' own inputs for clearing and holding read.
+    /// Bits that the registers' own inputs for clearing and holding read.
     controls: FastMap<(usize, Name), Vec<Bit>>,
     busy: FastSet<(usize, Name)>,
 }

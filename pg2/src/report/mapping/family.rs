@@ -1,4 +1,4 @@
-//! How a family's tools cover logic: the costs of tables and the cells of carry chains.
+//! Families as their tools cover logic: the costs of tables and the cells of carry chains.
 
 use super::tables::WIDEST;
 

@@ -9,7 +9,7 @@ pub(crate) type Bit = u32;
 pub(crate) const ZERO: Bit = 0;
 pub(crate) const ONE: Bit = 1;
 
-/// What makes a bit.
+/// The maker of a bit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Gate {
     /// 0.
@@ -26,7 +26,7 @@ pub(crate) enum Gate {
 }
 
 impl Gate {
-    /// What it reads, and how many of that there are.
+    /// The bits that it reads, and their number.
     pub fn operands(self) -> ([Bit; 3], usize) {
         match self {
             Gate::Zero | Gate::Input => ([0; 3], 0),

@@ -99,7 +99,7 @@ struct Cover<'a> {
     hard: Vec<[bool; 2]>,
     /// Tables and cells that read it in the present covering.
     readers: Vec<u32>,
-    /// How many will, to share its cost among.
+    /// The number that will, to share its cost among.
     shares: Vec<f32>,
     time: Vec<f32>,
     flow: Vec<f32>,

@@ -1,4 +1,4 @@
-//! What modules take that are hand-written text: the memories and registers that it declares, and the addresses of the memories.
+//! Modules that are hand-written text: the memories and registers that it declares, and the addresses of the memories.
 
 use super::family::Family;
 use crate::report::area::Area;

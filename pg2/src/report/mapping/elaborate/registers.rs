@@ -1,4 +1,4 @@
-//! What registers take: without what their own inputs for clearing and holding do, without bits that are constants, and without the
+//! Registers, without what their own inputs for clearing and holding do, without bits that are constants, and without the
 //! products that multipliers hold.
 
 use super::super::gates::{Bit, ONE, ZERO};
@@ -70,7 +70,7 @@ impl<'a> Elaborator<'a, '_> {
         }
     }
 
-    /// What a whole name stands for, through wires and ports.
+    /// The bits that a whole name stands for, through wires and ports.
     fn origin(&mut self, mut place: usize, mut e: &'a Value) -> (usize, &'a Value) {
         while let Node::Read { leaf, full, low: 0 } = e.node()
             && *full == e.width()
