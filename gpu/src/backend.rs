@@ -64,7 +64,7 @@ impl Gpu {
         let device = match self.device.take() {
             Some(device) => device,
             None => {
-                compile::check()?;
+                device::ready()?;
                 Device::open_at(device::in_turn(self.turn)?)?
             }
         };

@@ -5,11 +5,11 @@
 
 pub mod all_stages;
 
+use crate::cuda::CudaError;
 use crate::cuda::device::{self, Device};
 use crate::cuda::octree::TreeKind;
 use crate::cuda::octree::links::Links;
 use crate::cuda::p2p::{self, Layout, Number, Prepared, Sums};
-use crate::cuda::{CudaError, compile};
 use fmm::data::Force;
 use fmm::direct::p2p::Near;
 use fmm::octree::executor::{Executor, Progress, Stage, State, Work};
@@ -150,8 +150,7 @@ impl Gpu {
         choose: impl FnOnce(usize) -> Result<Vec<usize>, String>,
     ) -> Result<Gpu, FmmError> {
         let units = P2p::bind(kernel, false, &[])?;
-        compile::check().map_err(BackendError::from)?;
-        Device::open().map_err(BackendError::from)?;
+        device::ready().map_err(BackendError::from)?;
         let chosen = choose(device::count()).map_err(BackendError::Tool)?;
         let open = || -> Result<(Vec<Device>, bool), CudaError> {
             let mut is_linked = true;

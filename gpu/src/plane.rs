@@ -1,10 +1,10 @@
 //! All stages on a GPU, mesh and lists included, beside which the CPU does nothing.
 
-use crate::cuda::device::Device;
+use crate::cuda::CudaError;
+use crate::cuda::device::{self, Device};
 use crate::cuda::driver::{Outcome, reported};
 use crate::cuda::gpu_device::GpuDevice;
 use crate::cuda::plane::{Columns, MOST_LEVELS, Plane, Run, Settings, Shape};
-use crate::cuda::{CudaError, compile};
 use fmm::octree::stats::{Pairs, Seconds};
 use fmm::octree::{FmmError, Precision};
 use fmm::plane::stats::Stats;
@@ -33,7 +33,7 @@ pub struct Answer {
 impl Gpu {
     /// Opens the first GPU.
     pub fn open() -> Result<Gpu, FmmError> {
-        compile::check().map_err(BackendError::from)?;
+        device::ready().map_err(BackendError::from)?;
         Ok(Gpu::on(Device::open().map_err(BackendError::from)?))
     }
 }

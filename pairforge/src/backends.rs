@@ -29,11 +29,7 @@ const BY_FEATURE: [(&str, &str); 3] = [("cycle", "simulate"), ("cuda", "cuda"), 
 #[cfg(feature = "cuda")]
 /// Of a backend on a GPU whether one is there: its name, or why it cannot be used.
 pub fn gpu_of(entry: &Entry) -> Option<Result<String, BackendError>> {
-    let find = || {
-        let name = gpu::cuda::device::found()?;
-        gpu::cuda::compile::check().map(|()| name)
-    };
-    (entry.needs == Needs::Gpu).then(|| find().map_err(BackendError::from))
+    (entry.needs == Needs::Gpu).then(|| gpu::cuda::device::ready().map_err(BackendError::from))
 }
 
 /// The backend of a name on the command line, and what stands behind its colon.

@@ -16,6 +16,24 @@ struct __align__(4 * sizeof(Real)) Real4 { Real x, y, z, w; };
 // What is summed for a target, and how many sources were left out.
 struct Sums { Real potential, gradient[3]; uint32_t close; };
 
+// Adds what a source gives at a place. A text that sums other things has this, and the two functions below, for its own sources and sums.
+PF void add_pair(const Real *const at, const Real4 &s, const Real eps2, Sums &sums)
+{
+    const Real x[3] = {s.x, s.y, s.z};
+    pair(at, x, s.w, eps2, &sums.potential, sums.gradient);
+}
+
+// The source at another x, where it adds 0.
+PF Real4 silent(const Real4 &s, const Real x) { return {x, s.y, s.z, 0}; }
+
+PF void add_sums(Sums &sum, const Sums &other)
+{
+    sum.potential += other.potential;
+    for (int a = 0; a < 3; a++)
+        sum.gradient[a] += other.gradient[a];
+    sum.close += other.close;
+}
+
 typedef uint32_t Guards[WARPS][GUARDS];
 
 PF void clear(Guards &guards)
@@ -34,7 +52,8 @@ PF void mark(Guards &guards, const uint32_t way, const uint32_t threads, const u
 }
 
 // The targets of a thread against the groups of its stretch.
-PF void add_stretch(const Real4 *s, const uint32_t groups, const Guards &guards, const Real (&at)[SHARED][3], const Real eps2,
+template <class Source, class Sums>
+PF void add_stretch(const Source *s, const uint32_t groups, const Guards &guards, const Real (&at)[SHARED][3], const Real eps2,
                     const Real least, Sums (&sums)[SHARED])
 {
     for (uint32_t group = 0; group < groups;) {
@@ -43,16 +62,14 @@ PF void add_stretch(const Real4 *s, const uint32_t groups, const Guards &guards,
         if (guard & 1) {
 #pragma unroll UNROLL_GUARDED
             for (int k = 0; k < UNROLL; k++, s++) {
-                const Real4 a = *s;
-                const Real x[3] = {a.x, a.y, a.z};
+                const Source a = *s;
 #pragma unroll
                 for (int t = 0; t < SHARED; t++) {
-                    const Real d[3] = {x[0] - at[t][0], x[1] - at[t][1], x[2] - at[t][2]};
+                    const Real d[3] = {a.x - at[t][0], a.y - at[t][1], a.z - at[t][2]};
                     const bool is_close = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < least;
                     sums[t].close += is_close;
-                    // Without a charge, and moved so that all is a number, it adds 0.
-                    const Real moved[3] = {is_close ? at[t][0] + 1 : x[0], x[1], x[2]};
-                    pair(at[t], moved, is_close ? (Real)0 : a.w, eps2, &sums[t].potential, sums[t].gradient);
+                    // Moved so that all is a number.
+                    add_pair(at[t], is_close ? silent(a, at[t][0] + 1) : a, eps2, sums[t]);
                 }
             }
             group++;
@@ -65,11 +82,10 @@ PF void add_stretch(const Real4 *s, const uint32_t groups, const Guards &guards,
         for (; plain > 0; plain--, s += UNROLL) {
 #pragma unroll
             for (int k = 0; k < UNROLL; k++) {
-                const Real4 a = s[k];
-                const Real x[3] = {a.x, a.y, a.z};
+                const Source a = s[k];
 #pragma unroll
                 for (int t = 0; t < SHARED; t++)
-                    pair(at[t], x, a.w, eps2, &sums[t].potential, sums[t].gradient);
+                    add_pair(at[t], a, eps2, sums[t]);
             }
         }
     }
@@ -93,8 +109,8 @@ PF uint32_t target_of(const Division &d, const uint32_t t, const uint32_t target
 
 // All sources against the targets of a thread, tile by tile. `load` brings the source of a number, which rises, and says whether it may be
 // too close to a target. Each way begins in another bank: its stretch has an odd number of sources.
-template <class Load>
-PF void add_sources(const uint32_t sources, const Division &d, Real4 (&tile)[TILE + MOST_WAYS], Guards &guards,
+template <class Source, class Sums, class Load>
+PF void add_sources(const uint32_t sources, const Division &d, Source (&tile)[TILE + MOST_WAYS], Guards &guards,
                     const Real (&at)[SHARED][3], const Real eps2, const Real least, Sums (&sums)[SHARED], Load load)
 {
     const uint32_t threads = d.threads, ways = d.ways, way = d.way, place = d.place;
@@ -111,7 +127,7 @@ PF void add_sources(const uint32_t sources, const Division &d, Real4 (&tile)[TIL
         if (works) {
             for (uint32_t k = place; k < filled; k += threads) {
                 const uint32_t number = begin + way * each + k;
-                Real4 s = {(Real)3e4, (Real)3e4, (Real)3e4, 0};
+                Source s = {(Real)3e4, (Real)3e4, (Real)3e4};
                 if (k < each && number < sources && load(number, s))
                     mark(guards, way, threads, k);
                 tile[way * pitch + k] = s;
@@ -124,7 +140,7 @@ PF void add_sources(const uint32_t sources, const Division &d, Real4 (&tile)[TIL
 }
 
 // The sums of all ways for a target, which the first way has afterwards. All threads of the block come here.
-PF Sums joined(Sums sum, Sums *const parts, const Division &d)
+template <class Sums> PF Sums joined(Sums sum, Sums *const parts, const Division &d)
 {
     if (d.ways == 1)
         return sum;
@@ -134,13 +150,8 @@ PF Sums joined(Sums sum, Sums *const parts, const Division &d)
     __syncthreads();
     if (d.way == 0) {
 #pragma unroll 1
-        for (uint32_t k = 1; k < d.ways; k++) {
-            const Sums &other = parts[k * d.threads + d.place];
-            sum.potential += other.potential;
-            for (int a = 0; a < 3; a++)
-                sum.gradient[a] += other.gradient[a];
-            sum.close += other.close;
-        }
+        for (uint32_t k = 1; k < d.ways; k++)
+            add_sums(sum, parts[k * d.threads + d.place]);
     }
     return sum;
 }

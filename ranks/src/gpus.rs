@@ -12,6 +12,7 @@ use super::measured::{RankCount, RanksReport, spread};
 use super::prepare::Slice;
 use super::solve::Answer;
 use fmm::octree::executor::BackendError;
+use fmm::octree::options::Wanted;
 use fmm::octree::stats::{OnGpu, Seconds, Stats};
 use fmm::octree::{FmmError, FmmOptions, MOST_PARTICLES};
 use gpu::cuda::CudaError;
@@ -101,7 +102,11 @@ pub(super) fn solve_by(
     let sets: Option<Vec<&[f64]>> = slice.sets.iter().map(|s| s.charges.filter(|_| s.dipoles.is_none())).collect();
     let Some(sets) = sets else { return Ok(Err("the particles have dipole moments".into())) };
     let (name, options) = (runner.name, slice.options);
-    let task = Task { name, geometry: slice.geometry, sets: &sets, options, leaf };
+    let wanted = Wanted { dipoles: false, hessian: slice.hessian };
+    if let Some(why) = Gpu::refuses_wanted(options, wanted) {
+        return Ok(Err(why));
+    }
+    let task = Task { name, geometry: slice.geometry, sets: &sets, options, wanted, leaf };
 
     // Ranks may have read their input at other speeds.
     barrier(comm)?;

@@ -191,7 +191,7 @@ pub(super) fn check_run(
 }
 
 /// The results and inputs that native code alone supports.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wanted {
     pub dipoles: bool,
     pub hessian: bool,

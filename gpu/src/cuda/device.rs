@@ -39,6 +39,15 @@ pub fn found() -> Result<String, CudaError> {
     context.name().map_err(|e| failed("the GPU cannot be asked for its name", e))
 }
 
+/// The name of the first GPU, if kernels can be compiled for it; or what is missing: the driver or the GPU first, and then the compiler.
+pub fn ready() -> Result<String, CudaError> {
+    match (found(), compile::check()) {
+        (found, Ok(())) => found,
+        (Ok(_), Err(compiler)) => Err(compiler),
+        (Err(gpu), Err(compiler)) => Err(CudaError::Failed(format!("{gpu}. Besides, {compiler}"))),
+    }
+}
+
 /// The number of GPUs; 0 without a driver.
 pub fn count() -> usize {
     context(0)

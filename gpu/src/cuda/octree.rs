@@ -32,6 +32,7 @@ use adaptive::Adaptive;
 use communicator::{Team, bytes_of};
 use fmm::data::periodic::Periodic;
 use fmm::expansion::solid::dense::Dense;
+use fmm::octree::options::Wanted;
 use fmm::parallel::prelude::*;
 use fmm::tree::boxmap::BoxMap;
 use memory::{Cells, Particles, Parts, Problem, Tables};
@@ -158,12 +159,14 @@ pub struct Extra {
     pub periodic: Option<Periodic>,
     /// See [`FmmOptions::lower_beyond`](fmm::octree::FmmOptions::lower_beyond).
     pub lower_beyond: Option<f64>,
+    /// Results and inputs besides charges, potential and gradient.
+    pub wanted: Wanted,
 }
 
 impl Extra {
     /// Whether tables and texts are the same for both: those of any period are.
     fn is_like(&self, other: &Extra) -> bool {
-        let key = |extra: &Extra| (extra.periodic.map(|p| p.axes), extra.lower_beyond);
+        let key = |extra: &Extra| (extra.periodic.map(|p| p.axes), extra.lower_beyond, extra.wanted);
         key(self) == key(other)
     }
 }
@@ -236,7 +239,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
         Ok(Loaded {
             kernels,
             tables,
-            particles: Particles::new(device, 0, 0)?,
+            particles: Particles::new(device, 0, (0, shape.results()))?,
             cells: None,
             adaptive: None,
             images: periodic.map(|p| Images::new(device, dense.order, p)).transpose()?,
@@ -260,9 +263,12 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         units: Units,
         extra: &Extra,
     ) -> Result<GpuFmm<T, C>, CudaError> {
-        let Extra { periodic, lower_beyond } = *extra;
+        let Extra { periodic, lower_beyond, wanted } = *extra;
         let memory = devices.iter().map(C::shared_memory).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
-        let shape = Shape::new(order, T::REAL).with_memory(memory);
+        let shape = Shape::new(order, T::REAL).with_memory(memory).with_wanted(wanted, T::REAL);
+        // What sums second derivatives is no kernel of the user's, and has no units.
+        let plain = Units { potential: 1.0, gradient: 1.0, length: 1.0 };
+        let units = if wanted == Wanted::default() { units } else { plain };
         let dense = shape.dense(order, NEAR2, lower_beyond);
         let text =
             text_of::<T>(graph, &dense, &shape, periodic.is_some()).map_err(|Unfit(why)| CudaError::Failed(why))?;
@@ -293,7 +299,11 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
 
     /// Takes other options, if tables and texts are the same; whether they are.
     pub fn takes(&mut self, extra: &Extra) -> bool {
-        let is_like = extra.is_like(&Extra { periodic: self.periodic, lower_beyond: self.lower_beyond });
+        let is_like = extra.is_like(&Extra {
+            periodic: self.periodic,
+            lower_beyond: self.lower_beyond,
+            wanted: self.shape.wanted,
+        });
         if is_like {
             self.periodic = extra.periodic;
         }
@@ -320,13 +330,15 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             let n = share[0].len() + share[1].len();
             if share != loaded.share || loaded.particles.room < n {
                 // The old ones go first.
-                (loaded.cells, loaded.particles) = (None, Particles::new(device, 0, 0)?);
-                let bytes = n as u64 * (Particles::<T, C>::INPUT_BYTES + Particles::<T, C>::BYTES);
+                let width = self.shape.results();
+                (loaded.cells, loaded.particles) = (None, Particles::new(device, 0, (0, width))?);
+                let bytes = n as u64 * (Particles::<T, C>::INPUT_BYTES + Particles::<T, C>::bytes(width));
                 device.check_capacity(bytes, "this FMM")?;
                 // Of several GPUs each usually has more particles around its leaves than in its share. To allocate memory for them later
                 // costs more, and where memory is ample, some more of it does not matter.
                 let is_ample = parts.devices > 1 && device.check_capacity(3 * bytes, "this FMM").is_ok();
-                loaded.particles = Particles::new(device, n, if is_ample { n + n / 4 } else { n })?;
+                let room = if is_ample { n + n / 4 } else { n };
+                loaded.particles = Particles::new(device, n, (room, width))?;
             }
             let places = &mut loaded.places;
             places.number = share[0].start as u64;
@@ -365,26 +377,31 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         })
     }
 
-    /// Columns of potential and gradient of the targets of this process, each times its factor.
-    pub fn fetch(&self, team: &Team<C>, factors: [f64; 4]) -> Result<[Vec<f64>; 4], CudaError> {
+    /// The numbers from the results of one target to those of the next.
+    fn width(&self) -> usize {
+        self.shape.results()
+    }
+
+    /// The first columns of results of the targets of this process (potential, gradient, second derivatives), each times its factor.
+    pub fn fetch<const N: usize>(&self, team: &Team<C>, factors: [f64; N]) -> Result<[Vec<f64>; N], CudaError> {
         let targets = |loaded: &Loaded<T, C>| match loaded.places.is_apart {
             0 => 0..loaded.particles.n,
             _ => loaded.share[0].len()..loaded.particles.n,
         };
-        let n = self.loaded[..team.devices.len()].iter().map(|loaded| targets(loaded).len()).sum();
+        let (n, width) = (self.loaded[..team.devices.len()].iter().map(|l| targets(l).len()).sum(), self.width());
         // Filling them with zeros first, by one thread, would take as long as all the rest.
-        let mut columns = [0; 4].map(|_| Vec::with_capacity(n));
+        let mut columns = [0; N].map(|_| Vec::with_capacity(n));
         let (mut rest, mut parts) = (columns.each_mut().map(|c| &mut c.spare_capacity_mut()[..n]), Vec::new());
         for loaded in &self.loaded[..team.devices.len()] {
             let share = targets(loaded);
-            let (own, behind) = split_at(rest, share.len());
+            let own = rest.each_mut().map(|column| column.split_off_mut(..share.len()).expect("there are as many"));
             parts.push((share, own));
-            rest = behind;
         }
         at_once(team.devices.iter().zip(&self.loaded).zip(parts), |((device, loaded), (share, mut columns))| {
-            let values = 4 * share.start..4 * share.end;
+            let values = width * share.start..width * share.end;
+            let results = Results { factors: &factors, width };
             device.read_pieces(self.results(loaded), values, &mut |at, piece| {
-                spread(piece, &factors, columns.each_mut().map(|column| &mut column[at / 4..][..piece.len() / 4]));
+                results.spread(at, piece, columns.each_mut().map(|column| &mut **column));
             })
         })?;
         // SAFETY: the shares of all GPUs, and so the pieces, are all n places.
@@ -406,25 +423,41 @@ fn share_of(n: usize, devices: usize, device: usize) -> Range<usize> {
 /// Particles whose results a thread brings to columns at a time.
 const SPREAD: usize = 8192;
 
-/// Columns of potential and gradient that are to be written.
-type Unwritten<'a> = [&'a mut [MaybeUninit<f64>]; 4];
-
-fn split_at(columns: Unwritten, at: usize) -> (Unwritten, Unwritten) {
-    let [a, b, c, d] = columns.map(|column| column.split_at_mut(at));
-    ([a.0, b.0, c.0, d.0], [a.1, b.1, c.1, d.1])
+/// Results of particles one behind the other, of which the first numbers go to columns, each times its factor.
+struct Results<'a, const N: usize> {
+    factors: &'a [f64; N],
+    width: usize,
 }
 
-/// Four values a particle to four columns.
-fn spread<T: Number>(values: &[T], factors: &[f64; 4], columns: Unwritten) {
-    let [a, b, c, d] = columns.map(|column| column.par_chunks_mut(SPREAD));
-    values.par_chunks(4 * SPREAD).zip(a).zip(b).zip(c).zip(d).for_each(|((((values, a), b), c), d)| {
-        let rows = values.chunks_exact(4).zip(a).zip(b).zip(c).zip(d);
-        rows.for_each(|((((v, a), b), c), d)| {
-            for (k, to) in [a, b, c, d].into_iter().enumerate() {
-                to.write(v[k].f64() * factors[k]);
+impl<const N: usize> Results<'_, N> {
+    /// Writes a piece of them, which begins at a number and may begin and end within a particle's.
+    fn spread<T: Number>(&self, at: usize, piece: &[T], columns: [&mut [MaybeUninit<f64>]; N]) {
+        let end = at + piece.len();
+        let whole = at.next_multiple_of(self.width).min(end);
+        let cut = (end / self.width * self.width).max(whole);
+        for k in (at..whole).chain(cut..end).filter(|k| k % self.width < N) {
+            let a = k % self.width;
+            columns[a][k / self.width].write(piece[k - at].f64() * self.factors[a]);
+        }
+        let particles = whole / self.width..cut / self.width;
+        self.spread_whole(&piece[whole - at..cut - at], columns.map(|column| &mut column[particles.clone()]));
+    }
+
+    fn spread_whole<T: Number>(&self, values: &[T], columns: [&mut [MaybeUninit<f64>]; N]) {
+        let mut columns = columns.map(|column| column.chunks_mut(SPREAD));
+        let mut next = || columns.each_mut().map(|chunks| chunks.next().expect("there are as many"));
+        let parts: Vec<_> = values.chunks(self.width * SPREAD).map(|values| (values, next())).collect();
+        parts.into_par_iter().for_each(|(values, columns)| {
+            let n = values.len() / self.width;
+            let columns = columns.map(|column| &mut column[..n]);
+            for (k, v) in values.chunks_exact(self.width).take(n).enumerate() {
+                let v = &v[..N];
+                for a in 0..N {
+                    columns[a][k].write(v[a].f64() * self.factors[a]);
+                }
             }
         });
-    });
+    }
 }
 
 /// Does something for every GPU, each on a thread.
@@ -441,4 +474,26 @@ fn at_once<I: Send>(
         let ended = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         ended.collect::<Vec<_>>().into_iter().collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_that_cut_results_give_the_columns_of_all() {
+        let values: Vec<f64> = (0..12 * 7).map(f64::from).collect();
+        for piece in [1, 5, 12, 17, 84] {
+            let mut columns = [(); 10].map(|()| [MaybeUninit::new(0.0); 7]);
+            for (k, part) in values.chunks(piece).enumerate() {
+                let results = Results { factors: &[2.0; 10], width: 12 };
+                results.spread(k * piece, part, columns.each_mut().map(|column| &mut column[..]));
+            }
+            for (a, column) in columns.iter().enumerate() {
+                // SAFETY: all of it was written.
+                let column = column.map(|x| unsafe { x.assume_init() });
+                assert_eq!(column, std::array::from_fn(|k| 2.0 * (12 * k + a) as f64), "{piece}");
+            }
+        }
+    }
 }

@@ -12,12 +12,13 @@ use crate::cuda::device::Device;
 use crate::cuda::driver::{Outcome, reported};
 use crate::cuda::gpu_device::GpuDevice;
 use crate::cuda::octree::communicator::{Communicator, SingleProcess, Team, numbers};
-use crate::cuda::octree::{Extra, GpuFmm, MOST_ORDER, NEAR2, Run, TreeKind, Units, best_leaf};
+use crate::cuda::octree::{Extra, FmmShape, GpuFmm, MOST_ORDER, NEAR2, Run, TreeKind, Units, best_leaf};
 use crate::cuda::p2p::Number;
 use fmm::data::particles::Field;
 use fmm::data::problem::Geometry;
 use fmm::direct::error::{self, Errors};
 use fmm::expansion::basis::Basis;
+use fmm::octree::options::Wanted;
 use fmm::octree::stats::{OnGpu, Pairs, Stats};
 use fmm::octree::{FmmError, FmmOptions, Precision, Solutions, options};
 use fmm::stages::{AllStages, Work};
@@ -48,20 +49,41 @@ impl AllStages<3> for Gpu {
         sets: &[&[f64]],
         options: &FmmOptions,
     ) -> Result<Outcome<Solutions>, FmmError> {
-        options.check()?;
-        options::check_positions(geometry)?;
-        if let Some(why) = self.refuses(options) {
-            return Ok(Err(why));
-        }
-        let count = self.devices.len();
-        let task = Task { name: self.name, geometry, sets, options, leaf: Some(options.leaf) };
-        let found = self.among(&SingleProcess, count, &task).map(|found| found.map(Found::solutions));
-        // P2P alone takes less memory.
-        reported(found, || self.forget())
+        self.solve_for(geometry, sets, options, Wanted::default())
     }
 }
 
 impl Gpu {
+    /// As [`AllStages::solve`], for other results too.
+    pub fn solve_for(
+        &mut self,
+        geometry: Geometry,
+        sets: &[&[f64]],
+        options: &FmmOptions,
+        wanted: Wanted,
+    ) -> Result<Outcome<Solutions>, FmmError> {
+        options.check()?;
+        options::check_positions(geometry)?;
+        if let Some(why) = self.refuses(options).or_else(|| Gpu::refuses_wanted(options, wanted)) {
+            return Ok(Err(why));
+        }
+        let count = self.devices.len();
+        let task = Task { name: self.name, geometry, sets, options, wanted, leaf: Some(options.leaf) };
+        let found = self.among(&SingleProcess, count, &task).map(|found| found.map(Found::solutions));
+        // P2P alone takes less memory.
+        reported(found, || self.forget())
+    }
+
+    /// Why the GPU does not give results with these options.
+    pub fn refuses_wanted(options: &FmmOptions, wanted: Wanted) -> Option<String> {
+        let most = FmmShape::most_order(wanted, real(options.precision));
+        match () {
+            _ if wanted.dipoles => Some("the particles have dipole moments".into()),
+            _ if options.order > most => Some(format!("the order of second derivatives is above {most}")),
+            _ => None,
+        }
+    }
+
     /// Why the GPU does not run all stages with these options.
     pub fn refuses(&self, options: &FmmOptions) -> Option<String> {
         let why = match () {
@@ -96,7 +118,7 @@ impl Gpu {
         let own: u64 = own.map(|columns| columns[0].len() as u64).sum();
         let n = numbers(others, &[own])?.iter().map(|one| one[0] as usize).sum();
         let (found, [kernels, linked]) =
-            self.connected(others, devices, n, task.options, |team, ready| match ready {
+            self.connected(others, devices, n, (task.options, task.wanted), |team, ready| match ready {
                 Ready::F32(_, whole) => task.run(team, whole),
                 Ready::F64(_, whole) => task.run(team, whole),
             })?;
@@ -110,14 +132,14 @@ impl Gpu {
         others: &dyn Communicator,
         devices: usize,
         n: usize,
-        options: &FmmOptions,
+        (options, wanted): (&FmmOptions, Wanted),
         work: impl FnOnce(&Team<Device>, &mut Ready) -> Result<R, CudaError>,
     ) -> Result<(R, [f64; 2]), CudaError> {
         let Gpu { devices: all, kernel, units, whole, links, tree, .. } = self;
         // With other processes there may be fewer GPUs than before.
         let team = Team::among(&all[..devices], others, links);
         let start = Instant::now();
-        prepare(whole, all, kernel, units, options)?;
+        prepare(whole, all, kernel, units, (options, wanted))?;
         let kernels = start.elapsed().as_secs_f64();
         // Not beside that: the driver does one after the other, and both take longer.
         let (start, waited) = (Instant::now(), others.waited());
@@ -183,9 +205,10 @@ impl Gpu {
         }
         let leaf = Gpu::whole_leaf(n, options);
         let none = Geometry { sources: [&[]; 3], targets: None };
-        let task = Task { name: self.name, geometry: none, sets: &[], options, leaf: Some(leaf) };
+        let wanted = Wanted::default();
+        let task = Task { name: self.name, geometry: none, sets: &[], options, wanted, leaf: Some(leaf) };
         let Gpu { devices, kernel, units, whole, .. } = self;
-        prepare(whole, devices, kernel, units, options).map_err(BackendError::from)?;
+        prepare(whole, devices, kernel, units, (options, wanted)).map_err(BackendError::from)?;
         let team = Team::alone(&self.devices);
         let found = match self.whole.as_mut().expect("it was made") {
             Ready::F32(_, whole) => task.made(&team, whole, n, samples, repeat),
@@ -205,8 +228,9 @@ impl Gpu {
         repeat: u32,
     ) -> Result<Timed, CudaError> {
         let none = Geometry { sources: [&[]; 3], targets: None };
-        let task = Task { name: self.name, geometry: none, sets: &[], options, leaf: None };
-        let timed = self.connected(others, devices, n, options, |team, ready| match ready {
+        let wanted = Wanted::default();
+        let task = Task { name: self.name, geometry: none, sets: &[], options, wanted, leaf: None };
+        let timed = self.connected(others, devices, n, (options, wanted), |team, ready| match ready {
             Ready::F32(_, whole) => task.timed(team, whole, n, repeat),
             Ready::F64(_, whole) => task.timed(team, whole, n, repeat),
         });
@@ -227,10 +251,10 @@ fn prepare(
     devices: &[Device],
     kernel: &Graph,
     units: &P2p,
-    options: &FmmOptions,
+    (options, wanted): (&FmmOptions, Wanted),
 ) -> Result<(), CudaError> {
     let (order, precision) = (options.order, options.precision);
-    let extra = Extra { periodic: options.periodic, lower_beyond: options.lower_beyond };
+    let extra = Extra { periodic: options.periodic, lower_beyond: options.lower_beyond, wanted };
     let is_there = match there {
         Some(Ready::F32(o, whole)) => *o == order && precision == Precision::F32 && whole.takes(&extra),
         Some(Ready::F64(o, whole)) => *o == order && precision == Precision::F64 && whole.takes(&extra),
@@ -323,9 +347,9 @@ impl Task<'_> {
     }
 }
 
-/// The factors of potential and gradient from boxes to the user's units.
-fn factors(run: &Run) -> [f64; 4] {
-    [0, 1, 2, 3].map(|a| {
+/// The factors of the potential, its gradient and second derivatives from boxes to the user's units.
+fn factors<const N: usize>(run: &Run) -> [f64; N] {
+    std::array::from_fn(|a| {
         let (unit, power) = run.map.wide(a, 1.0);
         unit * 2f64.powi(power + run.exponent)
     })
@@ -333,7 +357,7 @@ fn factors(run: &Run) -> [f64; 4] {
 
 /// Results in the user's units.
 fn field<T: Number>(run: &Run, values: &[T]) -> Field {
-    let factors = factors(run);
+    let factors: [f64; 4] = factors(run);
     let column = |a: usize| values.chunks_exact(4).map(|v| v[a].f64() * factors[a]).collect::<Vec<f64>>();
     Field { potential: column(0), gradient: Some([1, 2, 3].map(column)), hessian: None }
 }

@@ -84,7 +84,7 @@ struct Problem {
     Wide *wide;
     const Peer *peers;                      // with several GPUs, of each one, if this one reads the memory of all
     Real *m, *l;                            // expansions of all levels from the first one that has them on
-    Real4 *near, *out;                      // potential and gradient: P2P's in units of its frame, all in boxes
+    Result *near, *out;                     // P2P's in units of its frame, all in boxes
     const Real *up, *down, *matrices, *slopes;
     const int32_t *steps, *slope_terms;
     double shift, centre[3], rest[3], size, charge;

@@ -34,25 +34,16 @@ PF uint32_t child_step(const uint32_t octant, const uint32_t level)
 // for each part of the input in the order of the sorted share.
 extern "C" __global__ void __launch_bounds__(32 * L2P_WARPS) l2p(const Problem p)
 {
-    __shared__ Real4 all[L2P_WARPS][TERMS];
+    __shared__ Result all[L2P_WARPS][TERMS];
     const uint32_t cell = p.own.first + blockIdx.x * L2P_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (cell >= p.own.end)
         return;
     const uint32_t start = start_of(p, cell), end = start_of(p, cell + 1);
     if (start == end)
         return;
-    Real4 *const factors = all[threadIdx.x / 32];
+    Result *const factors = all[threadIdx.x / 32];
     if (p.depth >= FIRST_LEVEL) {
-        const Real *const l = p.l + (uint64_t)(level_start(p.depth) + cell) * PITCH;
-        for (uint32_t k = lane; k < TERMS; k += 32) {
-            Real slopes[3] = {0, 0, 0};
-            for (int axis = 0; axis < 3; axis++)
-                for (int s = 0; s < SLOPES; s++) {
-                    const uint32_t entry = (axis * TERMS + k) * SLOPES + s;
-                    slopes[axis] += p.slopes[entry] * l[p.slope_terms[entry]];
-                }
-            factors[k] = {l[k], slopes[0], slopes[1], slopes[2]};
-        }
+        make_factors(p, p.l + (uint64_t)(level_start(p.depth) + cell) * PITCH, factors);
         __syncwarp();
     }
     const Real potential = (Real)SIDE(p.depth), gradient = potential * potential;
@@ -62,28 +53,18 @@ extern "C" __global__ void __launch_bounds__(32 * L2P_WARPS) l2p(const Problem p
     const Background around = background(p, (place.x + 0.5) * edge - 0.5, (place.y + 0.5) * edge - 0.5, (place.z + 0.5) * edge - 0.5);
 #endif
     for (uint32_t i = start + lane; i < end; i += 32) {
-        Real sum[4] = {0, 0, 0, 0};
+        Real sum[RESULTS] = {};
         Real at[3] = {0, 0, 0};
         if (p.depth >= FIRST_LEVEL) {
             relative(p.records[i], cell, p, at);
-            harmonics(at[0], at[1], at[2], (Real)1, [&](const int place, const Real value) {
-                const Real4 f = factors[place];
-                sum[0] += f.x * value;
-                if (place < ORDER * ORDER) {
-                    sum[1] += f.y * value;
-                    sum[2] += f.z * value;
-                    sum[3] += f.w * value;
-                }
-            });
+            add_regular(factors, at, sum);
         }
-        const Real4 near = p.near[i];
-        Real4 out = {sum[0] * potential + near.x * (Real)p.potential, sum[1] * gradient + near.y * (Real)p.gradient,
-                           sum[2] * gradient + near.z * (Real)p.gradient, sum[3] * gradient + near.w * (Real)p.gradient};
+        Result out = scaled_result(sum, potential, gradient);
+        add_scaled(out, p.near[i], (Real)p.potential, (Real)p.gradient);
 #if PERIODIC
         add_background(around, at, potential, out);
 #endif
-        const Real zero = 0 * (out.x + out.y + out.z + out.w);
-        if (!(zero == 0))
+        if (!is_number(out))
             atomicAdd((unsigned long long *)&p.status->lost, 1ull);
         if (p.devices == 1) {
             p.out[p.order[i]] = out;
@@ -99,5 +80,5 @@ extern "C" __global__ void __launch_bounds__(256) spread(const Problem p)
 {
     const uint32_t k = blockIdx.x * 256u + threadIdx.x;
     if (k < p.n)
-        p.near[p.order[k]] = ((const Real4 *)p.records)[k];
+        p.near[p.order[k]] = ((const Result *)p.records)[k];
 }

@@ -65,7 +65,7 @@ PF Background background(const Problem &p, const double x, const double y, const
 }
 
 // Adds it at a step, in units of a cell of which the box has `side` along an edge, to what is in boxes.
-PF void add_background(const Background &b, const Real *const step, const Real side, Real4 &out)
+PF void add_background(const Background &b, const Real *const step, const Real side, Result &out)
 {
     const Real d[3] = {step[0] / side, step[1] / side, step[2] / side};
     out.x += b.constant + d[0] * b.slopes[0] + d[1] * b.slopes[1] + d[2] * b.slopes[2] +
@@ -73,4 +73,7 @@ PF void add_background(const Background &b, const Real *const step, const Real s
     out.y += b.slopes[0] + 2 * b.square * d[0];
     out.z += b.slopes[1] + 2 * b.square * d[1];
     out.w += b.slopes[2] + 2 * b.square * d[2];
+#if HESSIAN
+    (out.hessian[0] += 2 * b.square, out.hessian[3] += 2 * b.square, out.hessian[5] += 2 * b.square);
+#endif
 }

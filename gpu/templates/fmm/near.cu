@@ -90,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
         const Real4 target = in_frame(p.records[first + target_of(d, t, count)], frame);
         (at[t][0] = target.x, at[t][1] = target.y, at[t][2] = target.z);
     }
-    Sums sums[SHARED] = {};
+    TargetSums sums[SHARED] = {};
 
     uint32_t u = 0;
     add_sources(sources, d, tile, guards, at, (Real)p.eps2, CLOSE, sums, [&](const uint32_t number, Real4 &s) {
@@ -105,10 +105,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
     });
 
     for (int t = 0; t < SHARED; t++) {
-        const Sums sum = joined(sums[t], (Sums *)tile, d);
+        const TargetSums sum = joined(sums[t], (TargetSums *)tile, d);
         if (d.way == 0 && d.place + t * d.threads < count) {
             const uint32_t i = first + d.place + t * d.threads;
-            p.near[i] = {sum.potential, sum.gradient[0], sum.gradient[1], sum.gradient[2]};
+            p.near[i] = result_of(sum);
             // Each target is too close to itself.
             if (sum.close != 1 && !(p.is_apart && is_source(p.records[i])))
                 p.again[atomicAdd((unsigned long long *)&p.status->again, 1ull)] = i;
@@ -159,12 +159,12 @@ PF Wide wide_of(const uint32_t sorted, const uint32_t, const Problem &p)
 // that are not close are those of the grid, as in P2P.
 extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
 {
-    __shared__ double all[128][4];
-    const double edge = p.size / SIDE(p.depth), close = SINGLE ? edge * edge * CLOSE : 0, origin[3] = {0, 0, 0};
+    __shared__ double all[128][RESULTS];
+    const double edge = p.size / SIDE(p.depth), close = SINGLE ? edge * edge * CLOSE : 0;
     for (uint64_t k = blockIdx.x; k < p.status->again; k += gridDim.x) {
         const uint32_t i = p.again[k], cell = cell_of(p.records[i], p);
         const Wide at = wide_of(i, cell, p);
-        double sum[4] = {0, 0, 0, 0};
+        double sum[RESULTS] = {};
         for (uint32_t r = 0; r < NEAR_PARTS; r++) {
             const Near near = near_part(p, cell, r);
             const Image &image = near.image;
@@ -177,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
                 if (!steps.may_be_close) {
                     const double step = p.size / 2147483648.0;
                     const double far[3] = {steps.d[0] * step, steps.d[1] * step, steps.d[2] * step};
-                    wide::pair(origin, far, other.q, p.wide_eps2, &sum[0], sum + 1);
+                    add_wide(far, other.q, p.wide_eps2, sum);
                     continue;
                 }
 #endif
@@ -191,20 +191,19 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
                 if (r2 < 1e-120)
                     atomicAdd((unsigned long long *)&p.status->lost, 1ull);
                 else
-                    wide::pair(origin, d, s.q, p.wide_eps2, &sum[0], sum + 1);
+                    add_wide(d, s.q, p.wide_eps2, sum);
             }
         }
-        for (int a = 0; a < 4; a++)
+        for (int a = 0; a < RESULTS; a++)
             all[threadIdx.x][a] = sum[a];
         for (uint32_t half = 64; half > 0; half /= 2) {
             __syncthreads();
             if (threadIdx.x < half)
-                for (int a = 0; a < 4; a++)
+                for (int a = 0; a < RESULTS; a++)
                     all[threadIdx.x][a] += all[threadIdx.x + half][a];
         }
         if (threadIdx.x == 0)
-            p.near[i] = {(Real)(all[0][0] * p.wide_potential), (Real)(all[0][1] * p.wide_gradient),
-                         (Real)(all[0][2] * p.wide_gradient), (Real)(all[0][3] * p.wide_gradient)};
+            p.near[i] = scaled_result(all[0], p.wide_potential, p.wide_gradient);
         __syncthreads();
     }
 }

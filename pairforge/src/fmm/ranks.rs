@@ -219,7 +219,8 @@ impl Opened<'_> {
         let mut pipelines = job.kernels.as_ref().map(|k| Pipelines::new(&mut **backend, &k.p2p, k.m2l.as_ref()));
         let mut executors: Vec<&mut dyn Executor<Plan>> =
             pipelines.iter_mut().map(|p| p as &mut dyn Executor<Plan>).collect();
-        executors.extend(gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor<Plan>));
+        let is_for_kernels = whole::is_for_kernels(asked, &part.own);
+        executors.extend(gpu.iter_mut().filter(|_| is_for_kernels).map(|gpu| gpu as &mut dyn Executor<Plan>));
         let Some(wanted) = asked.tolerance else {
             let Answer { fields, mut stats, report } = solve(comm, &slice, &mut executors)?;
             stats.left_to_cpu = left_to_cpu;

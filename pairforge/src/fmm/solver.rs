@@ -111,15 +111,23 @@ impl Solver {
             None => None,
         };
         let (asked, known, native) = (self.asked.clone(), self.known.clone(), self.route.native);
-        self.with_executors(|p2p, executors| {
+        self.with_executors(problem, |p2p, executors| {
             let p2p = p2p.map(of_graph);
             let task = Task { asked: &asked, options: &options, problem, known: &known, native, p2p };
             task.run(left_to_cpu, executors, progress)
         })
     }
 
-    /// Does something with the executors, and the kernel of P2P, if one runs it.
-    fn with_executors<R>(&mut self, work: impl FnOnce(Option<&Graph>, &mut [&mut dyn Executor<Plan>]) -> R) -> R {
+    /// Does something with the executors for a problem, and the kernel of P2P, if one runs it.
+    fn with_executors<R>(
+        &mut self,
+        problem: &Problem,
+        work: impl FnOnce(Option<&Graph>, &mut [&mut dyn Executor<Plan>]) -> R,
+    ) -> R {
+        #[cfg(feature = "cuda")]
+        let is_for_kernels = whole::is_for_kernels(&self.asked, problem);
+        #[cfg(not(feature = "cuda"))]
+        let _ = problem;
         let Solver { route, kernels, backend, .. } = self;
         let p2p = kernels.as_ref().map(|k| &k.p2p).or(route.on_gpu.as_ref());
         let mut pipelines = kernels.as_ref().map(|k| Pipelines::new(&mut **backend, &k.p2p, k.m2l.as_ref()));
@@ -127,7 +135,7 @@ impl Solver {
         let mut executors: Vec<&mut dyn Executor<Plan>> =
             pipelines.iter_mut().map(|p| p as &mut dyn Executor<Plan>).collect();
         #[cfg(feature = "cuda")]
-        executors.extend(self.gpu.iter_mut().map(|gpu| gpu as &mut dyn Executor<Plan>));
+        executors.extend(self.gpu.iter_mut().filter(|_| is_for_kernels).map(|gpu| gpu as &mut dyn Executor<Plan>));
         work(p2p, &mut executors)
     }
 
@@ -175,7 +183,7 @@ impl Solver {
     /// Runs a plan that was made before with other charges.
     pub fn again(&mut self, plan: &Plan, problem: &Problem, progress: &mut Progress) -> Result<Solutions, Error> {
         let hessian = self.asked.hessian;
-        self.with_executors(|_, executors| Ok(plan.solve_all(&problem.sets, hessian, executors, progress)?))
+        self.with_executors(problem, |_, executors| Ok(plan.solve_all(&problem.sets, hessian, executors, progress)?))
     }
 }
 

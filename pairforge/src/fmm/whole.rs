@@ -3,8 +3,8 @@
 use super::task::Task;
 use super::{M2l, Options, Problem, Translations};
 use crate::Error;
+use fmm::octree::options::Wanted;
 use fmm::octree::{FmmOptions, Solutions};
-use fmm::stages::AllStages;
 use gpu::octree::Gpu;
 
 /// Whether the GPU is to run all stages. `on_gpu` says that it runs P2P natively.
@@ -32,11 +32,15 @@ pub(super) fn on_cpu_alone(asked: &Options) -> Option<&'static str> {
     let unfit = [
         ("--enlarge", asked.tolerance.is_some() && asked.enlarge != 1.0),
         ("--budget", asked.budget),
-        ("--hessian", asked.hessian),
         ("--near-only", asked.near_only),
         ("--m2l native", !matches!(asked.m2l, M2l::Usual)),
     ];
     unfit.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
+}
+
+/// Whether a GPU may run P2P beside the CPU's far field: kernels have no dipoles or second derivatives, which the CPU then computes alone.
+pub(super) fn is_for_kernels(asked: &Options, problem: &Problem) -> bool {
+    !asked.hessian && problem.sets.iter().all(|sources| sources.dipoles.is_none())
 }
 
 /// The same with the order that keeps a wanted error: that of `kept`, or one that is searched and kept there.
@@ -81,7 +85,8 @@ pub(super) fn run(
         Some(charges) => {
             let count = geometry.sources[0].len() + geometry.targets.map_or(0, |targets| targets[0].len());
             let leaf = asked.leaf.unwrap_or_else(|| Gpu::whole_leaf(count, options));
-            gpu.solve(geometry, &charges, &FmmOptions { leaf, ..options.clone() })?
+            let wanted = Wanted { hessian: asked.hessian, dipoles: false };
+            gpu.solve_for(geometry, &charges, &FmmOptions { leaf, ..options.clone() }, wanted)?
         }
         None => Err("the particles have dipole moments".into()),
     };

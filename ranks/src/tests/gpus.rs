@@ -3,6 +3,7 @@
 use super::super::comm::gather_u64;
 use super::super::gpus::{Over, Runner, of_all, solve_by};
 use super::*;
+use fmm::octree::options::Wanted;
 use gpu::cuda::CudaError;
 use gpu::cuda::driver::Outcome;
 use gpu::cuda::octree::communicator::{Communicator, SingleProcess, Team};
@@ -58,8 +59,14 @@ impl OnGpus {
     /// One GPU of one process.
     fn alone<T: Number>(&self) -> Solutions {
         let (sets, options) = (self.sets(), self.options(precision::<T>()));
-        let task =
-            Task { name: "host", geometry: self.geometry(), sets: &sets, options: &options, leaf: Some(self.leaf) };
+        let task = Task {
+            name: "host",
+            geometry: self.geometry(),
+            sets: &sets,
+            options: &options,
+            wanted: Wanted::default(),
+            leaf: Some(self.leaf),
+        };
         run::<T>(&[HostDevice::default()], &SingleProcess, &task).unwrap().expect("it is fit").solutions()
     }
 
@@ -133,7 +140,7 @@ fn whole<T: Number>(devices: &[HostDevice], options: &FmmOptions) -> Result<GpuF
     let kernel = shipped("p2p");
     let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).unwrap();
     let units = Units { potential: units.potential, gradient: units.gradient, length };
-    let extra = Extra { periodic: options.periodic, lower_beyond: options.lower_beyond };
+    let extra = Extra { periodic: options.periodic, lower_beyond: options.lower_beyond, ..Extra::default() };
     GpuFmm::with_options(devices, &kernel, options.order, units, &extra)
 }
 
@@ -227,7 +234,7 @@ fn runs_of_particles_that_are_made_on_the_gpus_of_ranks_are_timed() {
     }
     let options = OnGpus::new(random(1, Distribution::Uniform), 2, 8).options(Precision::F32);
     let geometry = Geometry { sources: [&[]; 3], targets: None };
-    let task = Task { name: "host", geometry, sets: &[], options: &options, leaf: Some(8) };
+    let task = Task { name: "host", geometry, sets: &[], options: &options, wanted: Wanted::default(), leaf: Some(8) };
     let found = threads::run(2, |comm| {
         let (over, devices) = (Over::new(comm), vec![HostDevice::default()]);
         let (mut whole, links) = (whole::<f32>(&devices, &options).unwrap(), RefCell::new(Links::with_most(WINDOW)));

@@ -17,7 +17,7 @@ fn translations_on_a_gpu_are_for_what_it_runs() {
     refused("--backend cuda-exact", "for backend cuda");
     refused("--backend cuda --m2l m2l_paper --order 2", "for backend cuda");
     refused("--backend cuda --p2p yukawa", "for backend cuda");
-    refused("--backend cuda --hessian", "--hessian runs with translations on the CPU alone");
+    refused("--backend cuda --near-only", "--near-only runs with translations on the CPU alone");
     refused("--backend cuda --tol 1e-3 --leaf 8 --enlarge 1.2", "--enlarge runs with translations on the CPU alone");
     run(&p, "--n 10 --backend cpu --translations cpu");
 }
@@ -53,6 +53,16 @@ fn all_stages_on_a_gpu_give_what_the_cpu_gives() {
         };
         let (found, wanted) = (error("--backend cuda --translations gpu"), error("--backend cpu"));
         assert!(found < 1.5 * wanted + 1e-12, "{words}: {found:.1e}, the CPU {wanted:.1e}");
+    }
+    // Second derivatives, in both trees.
+    for words in ["--order 5", "--order 6 --dist plummer", "--order 4 --periodic 1"] {
+        let all = format!("--n 20000 --precision f64 --expansion solid --hessian --check 300 {words}");
+        let error = |backend: &str| {
+            let s = stats(&p, &format!("{all} {backend}"));
+            s["error"]["hessian_rel_l2"].as_f64().expect("an error")
+        };
+        let (found, wanted) = (error("--backend cuda --translations gpu"), error("--backend cpu"));
+        assert!(found < 1.5 * wanted + 1e-9, "{words}: {found:.1e}, the CPU {wanted:.1e}");
     }
     // A wanted error is kept, in f32, and in f64 where that does not do.
     for (tol, dist) in [(1e-3, "uniform"), (1e-7, "uniform"), (1e-6, "plummer")] {

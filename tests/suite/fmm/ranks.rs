@@ -244,7 +244,7 @@ fn a_run_on_ranks_reports_every_stage_and_the_errors() {
     for (words, part) in [
         ("--ranks 2 --backend board:none", "name 2 boards"),
         ("--ranks 2 --backend cpu --gpus 2", "--gpus shares out native code on GPUs"),
-        ("--ranks 2 --backend cuda --translations gpu --hessian", "leave --translations gpu out"),
+        ("--ranks 2 --backend cuda --translations gpu --near-only", "leave --translations gpu out"),
         ("--ranks 2 --backend cpu --translations gpu", "--translations gpu is for backend cuda"),
         ("--ranks 2 --hessian --backend emulator", "kernels have no pins for Hessians"),
         ("--ranks 2 --backend cpu --order 90", "the order must be"),

@@ -165,13 +165,13 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     ) -> Result<Outcome<Run>, CudaError> {
         self.prepare_adaptive(team)?;
         let shares = self.shares(team)?;
-        let (n, count) = (self.n, team.devices.len());
+        let (n, count, width) = (self.n, team.devices.len(), self.width());
         for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
             let memory = loaded.tree_mut();
             memory.for_particles(device, n)?;
             if team.all() > 1 {
                 memory.input.iter_mut().try_for_each(|column| column.reserve(device, n))?;
-                memory.near.reserve(device, 4 * n)?;
+                memory.near.reserve(device, width * n)?;
             }
             device.clear(memory.status.memory.as_mut().expect("it was reserved"))?;
         }
@@ -281,7 +281,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             return Ok(());
         }
         let memory = team.devices.iter().map(C::shared_memory).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
-        let shape = Shape::adaptive(self.order, T::REAL).with_memory(memory);
+        let shape = Shape::adaptive(self.order, T::REAL).with_memory(memory).with_wanted(self.shape.wanted, T::REAL);
         let dense = shape.dense(self.order, NEAR2, self.lower_beyond);
         let text = text_of::<T>(&self.graph, &dense, &shape, self.periodic.is_some());
         let text = text.map_err(|Unfit(why)| CudaError::Failed(why))?;
@@ -382,9 +382,9 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// Gives every GPU the results of all, and the parts of the input theirs.
     fn gather(&self, team: &Team<C>, all: &[On<T, C>], shares: &Shares, ends: &[u32]) -> Result<(), CudaError> {
         let near: Vec<_> = all.iter().map(|on| on.memory.near.get()).collect();
-        let devices = team.all();
+        let (devices, width) = (team.all(), self.width());
         let of = |from: usize| {
-            let part = 4 * ends[from] as usize..4 * ends[from + 1] as usize;
+            let part = width * ends[from] as usize..width * ends[from + 1] as usize;
             let to = (0..devices).filter(move |to| *to != from);
             to.map(move |to| Transfer { from, at: part.start, part: part.clone(), to })
         };

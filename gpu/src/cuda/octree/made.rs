@@ -36,7 +36,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         let mut values = vec![T::default(); 4 * targets.len()];
         for (target, value) in targets.iter().zip(values.chunks_exact_mut(4)) {
             let (k, place) = self.place_of(*target);
-            team.devices[k].read(self.results(&self.loaded[k]), 4 * place, value)?;
+            team.devices[k].read(self.results(&self.loaded[k]), self.width() * place, value)?;
         }
         Ok(values)
     }

@@ -208,8 +208,9 @@ pub struct Particles<T: Plain, C: GpuDevice> {
     pub order: C::Memory<u32>,
     /// With several GPUs of one process, where each of them has its share: the words of the kernels' struct.
     pub peers: C::Memory<u64>,
-    /// The most particles, of the share or around, that fit into each of the rest.
+    /// The most particles, of the share or around, that fit into each of the rest, and numbers that it has for each.
     pub room: usize,
+    width: usize,
     /// Sorted particles around. With several GPUs, then the results of the sorted share.
     pub records: C::Memory<T>,
     /// Cells and ranks of the share; what other GPUs sent of the particles around; what P2P gives; with several GPUs, the results of
@@ -340,10 +341,14 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
 impl<T: Number, C: GpuDevice> Particles<T, C> {
     /// Of each particle of the share, and of each for which there is capacity.
     pub const INPUT_BYTES: u64 = 4 * 8 + 4;
-    pub const BYTES: u64 = 12 * size_of::<T>() as u64;
 
-    /// For a share of so many, with capacity for so many around, of which there may be more.
-    pub fn new(device: &C, n: usize, room: usize) -> Result<Particles<T, C>, CudaError> {
+    /// The same for memories of `width` numbers.
+    pub fn bytes(width: usize) -> u64 {
+        (3 * width * size_of::<T>()) as u64
+    }
+
+    /// For a share of so many, with capacity for so many around, of which there may be more, each with so many numbers.
+    pub fn new(device: &C, n: usize, (room, width): (usize, usize)) -> Result<Particles<T, C>, CudaError> {
         let column = || device.allocate::<f64>(n);
         Ok(Particles {
             n,
@@ -352,9 +357,10 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
             order: device.allocate(n)?,
             peers: device.allocate(0)?,
             room,
-            records: device.allocate(4 * room)?,
-            near: device.allocate(4 * room)?,
-            out: device.allocate(4 * room)?,
+            width,
+            records: device.allocate(width * room)?,
+            near: device.allocate(width * room)?,
+            out: device.allocate(width * room)?,
         })
     }
 
@@ -370,8 +376,8 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
         // The old ones go first.
         (self.records, self.out) = (device.allocate(0)?, device.allocate(0)?);
         device.finish()?;
-        device.check_capacity(2 * Self::BYTES / 3 * room as u64, "this FMM")?;
-        (self.records, self.out) = (device.allocate(4 * room)?, device.allocate(4 * room)?);
+        device.check_capacity(2 * Self::bytes(self.width) / 3 * room as u64, "this FMM")?;
+        (self.records, self.out) = (device.allocate(self.width * room)?, device.allocate(self.width * room)?);
         Ok(Some(room))
     }
 
@@ -379,8 +385,8 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
     pub fn follow(&mut self, device: &C, room: usize) -> Result<(), CudaError> {
         self.near = device.allocate(0)?;
         device.finish()?;
-        device.check_capacity(Self::BYTES / 3 * room as u64, "this FMM")?;
-        self.near = device.allocate(4 * room)?;
+        device.check_capacity(Self::bytes(self.width) / 3 * room as u64, "this FMM")?;
+        self.near = device.allocate(self.width * room)?;
         self.room = room;
         Ok(())
     }

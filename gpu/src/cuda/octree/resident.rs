@@ -97,7 +97,11 @@ impl<T: Number, C: Caller> GpuFmm<T, C> {
         let (device, loaded) = (&team.devices[0], &self.loaded[0]);
         let first = self.first_target();
         let copy = |(k, (_, to)): (usize, (&str, Option<DeviceSlice>))| {
-            Some(Copy::out_to(own(device, self.results(loaded), 4 * first + k, 4), &to?, factors[k]))
+            Some(Copy::out_to(
+                own(device, self.results(loaded), self.width() * first + k, self.width()),
+                &to?,
+                factors[k],
+            ))
         };
         let copies: Vec<Copy> = field.columns().into_iter().enumerate().filter_map(copy).collect();
         copier.copy(device, loaded.particles.n - first, &copies)

@@ -70,12 +70,12 @@ impl Plan {
         (0..parts.devices).map(of).collect()
     }
 
-    /// The transfers of results to the GPUs that have their part of the input.
-    fn results_back(&self, parts: Parts) -> Vec<Transfer> {
+    /// The transfers of results, of so many numbers each, to the GPUs that have their part of the input.
+    fn results_back(&self, parts: Parts, width: usize) -> Vec<Transfer> {
         let of = |from: usize| {
             self.results(parts, from).map(move |(part, places, at)| {
-                let results = 4 * at..4 * (at + places.len());
-                Transfer { from, part: results, to: part / parts.kinds, at: 4 * places.start }
+                let results = width * at..width * (at + places.len());
+                Transfer { from, part: results, to: part / parts.kinds, at: width * places.start }
             })
         };
         (0..parts.devices).flat_map(of).collect()
@@ -207,7 +207,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         }
         let (from, to): (Vec<_>, Vec<_>) =
             all.iter().map(|on| (&on.loaded.particles.out, &on.loaded.particles.records)).unzip();
-        team.transfer(&from, &to, &plan.results_back(self.parts))?;
+        team.transfer(&from, &to, &plan.results_back(self.parts, self.width()))?;
         all.iter().try_for_each(|on| on.of_particles("spread", on.problem.n as u32, &[]))
     }
 }

@@ -1,14 +1,13 @@
 //! The text of all kernels of an FMM on the GPU, for a P2P kernel, an order and a precision.
 
+use super::MOST_ORDER;
 use crate::cuda::gpu_device::Size;
 use crate::cuda::p2p::Number;
 use fmm::expansion::solid::dense::Dense;
+use fmm::octree::options::Wanted;
 use pg2::backend::cuda::p2p::{Names, Real, TILE, Unfit, pair};
 use pg2::backend::cuda::prelude;
 use pg2::graph::Graph;
-
-/// Both texts begin so.
-const FIRST: &str = include_str!("../../../templates/scan.cu");
 
 /// A template of the kernels.
 macro_rules! template {
@@ -17,10 +16,14 @@ macro_rules! template {
     };
 }
 
-const TEXTS: [&str; 6] = [
+/// Both texts begin so.
+const FIRST: [&str; 2] = [template!("sums.cu"), include_str!("../../../templates/scan.cu")];
+
+const TEXTS: [&str; 7] = [
     template!("periodic.cu"),
     template!("tree.cu"),
     template!("harmonics.cu"),
+    template!("slopes.cu"),
     template!("expansions.cu"),
     template!("copies.cu"),
     template!("targets.cu"),
@@ -33,12 +36,13 @@ const WIDE: [&str; 2] = [template!("products.cu"), template!("wide.cu")];
 const NEAR: [&str; 2] = [template!("near.cu"), template!("made.cu")];
 
 /// The texts of the adaptive tree.
-const ADAPTIVE: [&str; 8] = [
+const ADAPTIVE: [&str; 9] = [
     template!("periodic.cu"),
     template!("adaptive/sort.cu"),
     template!("adaptive/tree.cu"),
     template!("adaptive/lists.cu"),
     template!("harmonics.cu"),
+    template!("slopes.cu"),
     template!("adaptive/expansions.cu"),
     template!("copies.cu"),
     template!("adaptive/near.cu"),
@@ -109,7 +113,15 @@ pub struct Shape {
     /// Warps of a block of L2P, and of M2P.
     l2p_warps: usize,
     m2p_warps: usize,
+    /// The results and inputs besides charges, potential and gradient.
+    pub wanted: Wanted,
 }
+
+/// Results of a target with second derivatives, in numbers.
+const RESULTS_HESSIAN: usize = 12;
+
+/// Targets of M2P that a warp takes at a time.
+const TOGETHER: usize = 32;
 
 /// Shared memory of M2L for the targets of a block, and with an adaptive tree for the colleagues of their parents too.
 const TARGETS: usize = CELLS * 16;
@@ -139,11 +151,6 @@ impl Shape {
         let (threads, shared, blocks) = if real == Real::F32 { (96, 2, 10) } else { (128, 1, 4) };
         let is_wide = order > MOST_NARROW;
         let tile_rows = is_wide.then(|| if padded(terms, 128) <= 1.1 * padded(terms, 64) { 128 } else { 64 });
-        // Four numbers a term and warp, and in M2P as many for each of its particles.
-        let warps = |most: usize, more: usize| {
-            let fits = |warps: &usize| 4 * bytes * warps * (terms + more) <= SHARED_MEMORY;
-            [8, 4, 2].into_iter().find(|warps| *warps <= most && fits(warps)).unwrap_or(1)
-        };
         Shape {
             terms,
             pitch: if is_wide { terms.next_multiple_of(COLUMNS) } else { chunk(chunks) * chunks },
@@ -156,9 +163,36 @@ impl Shape {
             tile_rows,
             buffers: 0,
             buffer: bytes * LINE * (tile_rows.unwrap_or(0) + CELLS),
-            l2p_warps: warps(4, 0),
-            m2p_warps: warps(8, 32),
+            l2p_warps: warps(4, 4 * bytes * terms),
+            m2p_warps: warps(8, 4 * bytes * (terms + TOGETHER)),
+            wanted: Wanted::default(),
         }
+    }
+
+    /// The same for other results and inputs, whose sums take more registers.
+    pub fn with_wanted(self, wanted: Wanted, real: Real) -> Shape {
+        if wanted == Wanted::default() {
+            return self;
+        }
+        let (bytes, blocks) = if real == Real::F32 { (4, 5) } else { (8, 3) };
+        let shape = Shape { threads: 128, shared: 1, blocks, wanted, ..self };
+        let term = shape.results() * bytes;
+        let (l2p_warps, m2p_warps) = (warps(4, term * self.terms), warps(8, term * (self.terms + TOGETHER)));
+        Shape { l2p_warps, m2p_warps, ..shape }
+    }
+
+    /// The highest order of which a warp's factors of second derivatives fit into shared memory.
+    pub fn most_order(wanted: Wanted, real: Real) -> usize {
+        let bytes = if real == Real::F32 { 4 } else { 8 };
+        let terms = |order: usize| (order + 1) * (order + 1);
+        let fits =
+            |order: &usize| !wanted.hessian || RESULTS_HESSIAN * bytes * (terms(*order) + TOGETHER) <= SHARED_MEMORY;
+        (1..=MOST_ORDER).rev().find(fits).unwrap_or(1)
+    }
+
+    /// Numbers from the results of one target to those of the next: with second derivatives there are ten, and two that align them.
+    pub fn results(&self) -> usize {
+        if self.wanted.hessian { RESULTS_HESSIAN } else { 4 }
     }
 
     /// The same with as many buffers as a GPU has shared memory for, given what a block can have.
@@ -246,6 +280,11 @@ impl Shape {
     }
 }
 
+/// Warps of a block that have so many bytes of shared memory each: a power of two, at most `most`.
+fn warps(most: usize, bytes: usize) -> usize {
+    [8, 4, 2].into_iter().find(|warps| *warps <= most && warps * bytes <= SHARED_MEMORY).unwrap_or(1)
+}
+
 /// Numbers of rows that come in parts of so many.
 fn padded(terms: usize, rows: usize) -> f64 {
     terms.next_multiple_of(rows) as f64
@@ -287,6 +326,7 @@ fn with_tables<T: Number>(
     let defines = [
         ("SINGLE", (T::REAL == Real::F32) as usize),
         ("PERIODIC", is_periodic as usize),
+        ("HESSIAN", shape.wanted.hessian as usize),
         ("ORDER", dense.order),
         ("PITCH", shape.pitch),
         ("CHUNKS", shape.chunks),
@@ -314,5 +354,5 @@ fn with_tables<T: Number>(
         numbers(&dense.sectors),
         steps.join(", ")
     );
-    Ok(format!("{}\nnamespace wide {{\n{wide}}}\n{own}\n{defines}{tables}{TILE}{FIRST}{texts}", prelude()))
+    Ok(format!("{}\nnamespace wide {{\n{wide}}}\n{own}\n{defines}{tables}{TILE}{}{texts}", prelude(), FIRST.concat()))
 }

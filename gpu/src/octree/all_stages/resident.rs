@@ -4,17 +4,18 @@
 mod tests;
 
 use super::{Gpu, Ready, Task, factors, prepare};
+use crate::cuda::CudaError;
 use crate::cuda::caller::{Caller, CallerStream, device_of};
 use crate::cuda::columns::{self, Copier, Copy, DeviceSlice, Memory};
-use crate::cuda::device::Device;
+use crate::cuda::device::{self, Device};
 use crate::cuda::driver::{Outcome, reported};
 use crate::cuda::gpu_device::GpuDevice;
 use crate::cuda::octree::GpuFmm;
 use crate::cuda::octree::communicator::Team;
 use crate::cuda::octree::resident::{DeviceField, DevicePoints};
 use crate::cuda::p2p::Number;
-use crate::cuda::{CudaError, compile};
 use fmm::data::problem::{Geometry, Points};
+use fmm::octree::options::Wanted;
 use fmm::octree::stats::{OnGpu, Stats};
 use fmm::octree::{FmmError, FmmOptions, softening};
 use pg2::graph::Graph;
@@ -82,7 +83,7 @@ impl Resident {
         leaf: Option<usize>,
     ) -> Result<Resident, FmmError> {
         options.check()?;
-        compile::check().map_err(BackendError::from)?;
+        device::ready().map_err(BackendError::from)?;
         let gpu = Gpu::open_at(name, kernel, device)?;
         let copier = Copier::new(&gpu.devices[0]).map_err(BackendError::from)?;
         Ok(Resident { gpu, copier, options: options.clone(), leaf, held: None })
@@ -139,7 +140,7 @@ impl Resident {
         let Resident { gpu, copier, options, .. } = self;
         let Gpu { devices, kernel, units, whole, .. } = &mut *gpu;
         let mut take = || {
-            prepare(whole, devices, kernel, units, options)?;
+            prepare(whole, devices, kernel, units, (options, Wanted::default()))?;
             let team = Team::alone(devices);
             devices[0].follow(stream)?;
             match whole.as_mut().expect("it was made") {
@@ -167,7 +168,7 @@ impl Resident {
         let Resident { gpu, copier, options, leaf, .. } = self;
         let none: [&[f64]; 3] = [&[]; 3];
         let geometry = Geometry { sources: none, targets: held.targets.map(|_| none) };
-        let task = Task { name: gpu.name, geometry, sets: &[], options, leaf: *leaf };
+        let task = Task { name: gpu.name, geometry, sets: &[], options, wanted: Wanted::default(), leaf: *leaf };
         let team = Team::alone(&gpu.devices);
         let problem = Given { task, held, charges, field, stream };
         let found = match gpu.whole.as_mut().expect("it has positions") {

@@ -9,9 +9,9 @@ use crate::cuda::octree::{Amounts, GpuFmm};
 use crate::cuda::p2p::Number;
 use fmm::data::problem::Geometry;
 use fmm::octree::budget::Fields;
+use fmm::octree::options::Wanted;
 use fmm::octree::tune::{self, Arithmetic, Found, Problem, Runner};
 use fmm::octree::{FmmError, FmmOptions, Precision, Solutions};
-use fmm::stages::AllStages;
 use pipelines::job::BackendError;
 
 /// Targets that the GPUs sum directly at a time.
@@ -64,12 +64,12 @@ impl Gpu {
         options: &FmmOptions,
         targets: &[usize],
     ) -> Result<Vec<[f64; 10]>, FmmError> {
-        if options.periodic.is_some() {
-            // Those of the GPU have no images.
+        if options.periodic.is_some() || problem.hessian {
+            // Those of the GPU have no images, and no second derivatives.
             return problem.reference(options, None, (set, targets), &mut |_, _, _| {});
         }
         let Gpu { devices, kernel, units, whole, .. } = self;
-        prepare(whole, devices, kernel, units, options).map_err(BackendError::from)?;
+        prepare(whole, devices, kernel, units, (options, Wanted::default())).map_err(BackendError::from)?;
         let columns = problem.geometry.targets.unwrap_or(problem.geometry.sources);
         let places: Vec<[f64; 3]> = targets.iter().map(|k| columns.map(|column| column[*k])).collect();
         let (team, geometry) = (Team::alone(&self.devices), problem.geometry);
@@ -125,7 +125,8 @@ impl Runner for OnGpu<'_> {
         let Geometry { sources, targets } = self.problem.geometry;
         let count = sources[0].len() + targets.map_or(0, |targets| targets[0].len());
         options.leaf = self.leaf.unwrap_or_else(|| Gpu::whole_leaf(count, &options));
-        match self.gpu.solve(self.problem.geometry, &self.charges, &options)? {
+        let wanted = Wanted { hessian: self.problem.hessian, dipoles: false };
+        match self.gpu.solve_for(self.problem.geometry, &self.charges, &options, wanted)? {
             Ok(found) => Ok(found),
             Err(why) => {
                 self.refused = Some(why.clone());

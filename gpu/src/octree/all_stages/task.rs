@@ -10,6 +10,7 @@ use crate::cuda::p2p::Number;
 use crate::octree::Gpu;
 use fmm::data::particles::Field;
 use fmm::data::problem::Geometry;
+use fmm::octree::options::Wanted;
 use fmm::octree::stats::{OnGpu, Stats};
 use fmm::octree::{FmmOptions, Solutions, softening};
 use std::time::Instant;
@@ -20,6 +21,8 @@ pub struct Task<'a> {
     pub geometry: Geometry<'a>,
     pub sets: &'a [&'a [f64]],
     pub options: &'a FmmOptions,
+    /// Results and inputs besides charges, potential and gradient.
+    pub wanted: Wanted,
     /// The particles that a leaf has in the mean at most; if it is not given, what costs least.
     pub leaf: Option<usize>,
 }
@@ -99,6 +102,21 @@ impl Task<'_> {
         Ok(found.map(|(runs, _)| runs))
     }
 
+    /// The field of a run at this process's targets.
+    fn fetch<T: Number, C: GpuDevice>(
+        &self,
+        team: &Team<C>,
+        whole: &GpuFmm<T, C>,
+        run: &Run,
+    ) -> Result<Field, CudaError> {
+        if !self.wanted.hessian {
+            let [potential, x, y, z] = whole.fetch(team, factors(run))?;
+            return Ok(Field { potential, gradient: Some([x, y, z]), hessian: None });
+        }
+        let [potential, x, y, z, hessian @ ..] = whole.fetch::<10>(team, factors(run))?;
+        Ok(Field { potential, gradient: Some([x, y, z]), hessian: Some(hessian) })
+    }
+
     pub fn run<T: Number, C: GpuDevice>(
         &self,
         team: &Team<C>,
@@ -139,8 +157,7 @@ impl Task<'_> {
             times.computed += run.times.total;
             in_runs += waited() - so_far;
             let back = Instant::now();
-            let [potential, x, y, z] = whole.fetch(team, factors(&run))?;
-            fields.push(Field { potential, gradient: Some([x, y, z]), hessian: None });
+            fields.push(self.fetch(team, whole, &run)?);
             times.fetched += back.elapsed().as_secs_f64();
             self.add(&run, &mut stats);
             runs.push(run);

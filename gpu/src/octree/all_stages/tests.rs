@@ -1,6 +1,7 @@
 //! The kernels of the GPU, compiled for the host, and on a GPU where there is one.
 
 mod adaptive;
+mod hessian;
 mod periodic;
 
 use super::*;
@@ -46,7 +47,7 @@ fn computed_on<T: Number, C: GpuDevice>(
     let mut whole: GpuFmm<T, C> = GpuFmm::new(&devices, &kernel, order, units).expect("it compiles");
     whole.tree = TreeKind::OneDepth;
     let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
-    let task = Task { name: "host", geometry, sets, options: &options, leaf: Some(leaf) };
+    let task = Task { name: "host", geometry, sets, options: &options, wanted: Wanted::default(), leaf: Some(leaf) };
     let team = Team::alone(&devices);
     let mut run = || task.run(&team, &mut whole).expect("there is room").expect("it is fit").solutions();
     let first = run();
@@ -252,12 +253,19 @@ fn far_offsets_take_the_order_below_where_it_is_asked_for() {
     let (devices, (kernel, units)) = ([HostDevice::default()], units());
     let of = |lower_beyond: Option<f64>| {
         let options = FmmOptions { order: 2, leaf: 8, basis: Basis::Solid, lower_beyond, ..FmmOptions::default() };
-        let extra = Extra { periodic: None, lower_beyond };
+        let extra = Extra { lower_beyond, ..Extra::default() };
         let mut whole: GpuFmm<f32, HostDevice> =
             GpuFmm::with_options(&devices, &kernel, 2, units, &extra).expect("it compiles");
         whole.tree = TreeKind::OneDepth;
         let geometry = particles.columns().into();
-        let task = Task { name: "host", geometry, sets: &[&particles.q], options: &options, leaf: Some(4) };
+        let task = Task {
+            name: "host",
+            geometry,
+            sets: &[&particles.q],
+            options: &options,
+            wanted: Wanted::default(),
+            leaf: Some(4),
+        };
         let own = task.run(&Team::alone(&devices), &mut whole).expect("there is room").expect("it is fit");
         let plan = Plan::new(particles.columns(), &options).expect("good options");
         let cpu = plan.solve(&particles.q, &mut [], &mut |_, _, _| {}).expect("the CPU is always there").field;
@@ -284,7 +292,7 @@ fn check_made(order: usize, bound: f64) {
     let units = Units { potential: units.potential, gradient: units.gradient, length };
     let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
     let geometry = Geometry { sources: [&[]; 3], targets: None };
-    let task = Task { name: "host", geometry, sets: &[], options: &options, leaf: Some(4) };
+    let task = Task { name: "host", geometry, sets: &[], options: &options, wanted: Wanted::default(), leaf: Some(4) };
     let on = |count: usize| {
         let devices: Vec<HostDevice> = (0..count).map(|_| HostDevice::default()).collect();
         let mut whole: GpuFmm<f32, HostDevice> = GpuFmm::new(&devices, &kernel, order, units).expect("it compiles");

@@ -68,7 +68,7 @@ struct Problem {
     const uint32_t *tiles;      // where the tiles of M2L of each level and octant begin, the deepest level first
     Status *status;
     Real *m, *l;
-    Real4 *near, *out;
+    Result *near, *out;
     const Real *up, *down, *matrices, *slopes;
     const int32_t *steps, *slope_terms;
     double shift, centre[3], rest[3], size, charge;

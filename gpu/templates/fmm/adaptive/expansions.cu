@@ -59,33 +59,6 @@ extern "C" __global__ void __launch_bounds__(128) p2l(const Problem p)
     take_sums(sums, [&](const int place, const Real sum) { l[place] += sum; });
 }
 
-// The factors of regular harmonics in a potential and its gradient, by a warp.
-PF void make_factors(const Problem &p, const Real *const terms, Real4 *const factors)
-{
-    for (uint32_t k = threadIdx.x % 32; k < TERMS; k += 32) {
-        Real slopes[3] = {0, 0, 0};
-        for (int axis = 0; axis < 3; axis++)
-            for (int s = 0; s < SLOPES; s++) {
-                const uint32_t entry = (axis * TERMS + k) * SLOPES + s;
-                slopes[axis] += p.slopes[entry] * terms[p.slope_terms[entry]];
-            }
-        factors[k] = {terms[k], slopes[0], slopes[1], slopes[2]};
-    }
-}
-
-PF void add_regular(const Real4 *const factors, const Real *const at, Real (&sum)[4])
-{
-    harmonics(at[0], at[1], at[2], (Real)1, [&](const int place, const Real value) {
-        const Real4 f = factors[place];
-        sum[0] += f.x * value;
-        if (place < ORDER * ORDER) {
-            sum[1] += f.y * value;
-            sum[2] += f.z * value;
-            sum[3] += f.w * value;
-        }
-    });
-}
-
 // The factors from what P2P gives for a leaf to boxes.
 PF void units_of(const Problem &p, const Cell &leaf, Real &potential, Real &gradient)
 {
@@ -97,20 +70,20 @@ PF void units_of(const Problem &p, const Cell &leaf, Real &potential, Real &grad
 // A block a leaf with a list W, of whose cells each warp takes some: adds to what P2P gave, in its units.
 extern "C" __global__ void __launch_bounds__(32 * M2P_WARPS) m2p(const Problem p)
 {
-    __shared__ Real4 all[M2P_WARPS][TERMS], sums[M2P_WARPS][32];
+    __shared__ Result all[M2P_WARPS][TERMS], sums[M2P_WARPS][32];
     const uint32_t leaf = blockIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const Part list = p.w_at[leaf];
     if (list.count == 0)
         return;
     const Cell own = p.cells[p.leaves[leaf]];
-    Real4 *const factors = all[warp];
+    Result *const factors = all[warp];
     Real potential, gradient;
     units_of(p, own, potential, gradient);
     // 32 particles at a time, since every expansion serves all of them.
     for (uint32_t first = own.first; first < own.end; first += 32) {
         const uint32_t i = first + lane;
         const Record r = p.records[i < own.end ? i : own.first];
-        Real4 total = {0, 0, 0, 0};
+        Result total = {};
         for (uint32_t k = warp; k < list.count; k += M2P_WARPS) {
             const uint32_t entry = p.w[list.first + k], source = entry & UNDER_IMAGE;
             __syncwarp();
@@ -118,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(32 * M2P_WARPS) m2p(const Problem p
             __syncwarp();
             const Middle middle = moved(middle_of(p.cells[source]), image_of(entry));
             // With y = x / x^2 the potential is F(y) / |x|, of which F is a sum of regular harmonics.
-            Real x[3], y[3], sum[4] = {0, 0, 0, 0};
+            Real x[3], y[3], sum[RESULTS] = {};
             relative(r, middle, p, x);
             for (int a = 0; a < 3; a++)
                 y[a] = x[a];
@@ -130,19 +103,35 @@ extern "C" __global__ void __launch_bounds__(32 * M2P_WARPS) m2p(const Problem p
             total.y += (sum[1] - along * x[0]) * scale;
             total.z += (sum[2] - along * x[1]) * scale;
             total.w += (sum[3] - along * x[2]) * scale;
+#if HESSIAN
+            // With H the second derivatives of F and w = 3 grad F + 2 H y, those of F(y) / |x| are
+            // (H - w x^T - x w^T - along |x|^2 + (3 along + 6 y.grad F + 4 y.H y) x x^T) / |x|^5.
+            const Real *const h = sum + 4;
+            const Real hy[3] = {h[0] * y[0] + h[1] * y[1] + h[2] * y[2], h[1] * y[0] + h[3] * y[1] + h[4] * y[2],
+                                h[2] * y[0] + h[4] * y[1] + h[5] * y[2]};
+            const Real w[3] = {3 * sum[1] + 2 * hy[0], 3 * sum[2] + 2 * hy[1], 3 * sum[3] + 2 * hy[2]};
+            const Real both = 3 * along + 3 * (along - sum[0]) + 4 * (y[0] * hy[0] + y[1] * hy[1] + y[2] * hy[2]);
+            const Real unit = along / inverse2, fifth = scale * inverse2 * edge;
+            int pair = 0;
+            for (int a = 0; a < 3; a++)
+                for (int b = a; b < 3; b++, pair++)
+                    total.hessian[pair] += (h[pair] - w[a] * x[b] - x[a] * w[b] + both * x[a] * x[b] - (a == b ? unit : 0)) * fifth;
+#endif
         }
         sums[warp][lane] = total;
         __syncthreads();
         if (warp == 0 && i < own.end) {
-            for (uint32_t w = 1; w < M2P_WARPS; w++) {
-                const Real4 other = sums[w][lane];
-                (total.x += other.x, total.y += other.y, total.z += other.z, total.w += other.w);
-            }
-            Real4 near = p.near[i];
+            for (uint32_t w = 1; w < M2P_WARPS; w++)
+                add_result(total, sums[w][lane]);
+            Result near = p.near[i];
             near.x += total.x / potential;
             near.y += total.y / gradient;
             near.z += total.z / gradient;
             near.w += total.w / gradient;
+#if HESSIAN
+            for (int a = 0; a < 6; a++)
+                near.hessian[a] += total.hessian[a] / (potential * gradient);
+#endif
             p.near[i] = near;
         }
         __syncthreads();
@@ -153,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(32 * M2P_WARPS) m2p(const Problem p
 // GPUs, in that of sorted particles.
 extern "C" __global__ void __launch_bounds__(32 * L2P_WARPS) l2p(const Problem p)
 {
-    __shared__ Real4 all[L2P_WARPS][TERMS];
+    __shared__ Result all[L2P_WARPS][TERMS];
     const uint32_t leaf = blockIdx.x * L2P_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (leaf >= p.leaf_count)
         return;
@@ -161,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(32 * L2P_WARPS) l2p(const Problem p
     const Cell own = p.cells[cell];
     if (!is_own(p, own))
         return;
-    Real4 *const factors = all[threadIdx.x / 32];
+    Result *const factors = all[threadIdx.x / 32];
     const Middle middle = middle_of(own);
     const Real potential = (Real)middle.side, gradient = potential * potential;
 #if PERIODIC
@@ -175,20 +164,18 @@ extern "C" __global__ void __launch_bounds__(32 * L2P_WARPS) l2p(const Problem p
         __syncwarp();
     }
     for (uint32_t i = own.first + lane; i < own.end; i += 32) {
-        Real sum[4] = {0, 0, 0, 0};
+        Real sum[RESULTS] = {};
         Real at[3] = {0, 0, 0};
         if (own.level >= FIRST_LEVEL) {
             relative(p.records[i], middle, p, at);
             add_regular(factors, at, sum);
         }
-        const Real4 near = p.near[i];
-        Real4 out = {sum[0] * potential + near.x * of_near, sum[1] * gradient + near.y * of_slope,
-                           sum[2] * gradient + near.z * of_slope, sum[3] * gradient + near.w * of_slope};
+        Result out = scaled_result(sum, potential, gradient);
+        add_scaled(out, p.near[i], of_near, of_slope);
 #if PERIODIC
         add_background(around, at, potential, out);
 #endif
-        const Real zero = 0 * (out.x + out.y + out.z + out.w);
-        if (!(zero == 0))
+        if (!is_number(out))
             atomicAdd((unsigned long long *)&p.status->lost, 1ull);
         if (p.is_shared)
             p.near[i] = out;

@@ -94,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
         const Real4 target = in_frame(p.records[first + target_of(d, t, count)], frame);
         (at[t][0] = target.x, at[t][1] = target.y, at[t][2] = target.z);
     }
-    Sums sums[SHARED] = {};
+    TargetSums sums[SHARED] = {};
 
     for (uint32_t before = 0; before < list.count; before += PARTS) {
         if (threadIdx.x < 32) {
@@ -128,10 +128,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
     }
 
     for (int t = 0; t < SHARED; t++) {
-        const Sums sum = joined(sums[t], (Sums *)tile, d);
+        const TargetSums sum = joined(sums[t], (TargetSums *)tile, d);
         if (d.way == 0 && d.place + t * d.threads < count) {
             const uint32_t i = first + d.place + t * d.threads;
-            p.near[i] = {sum.potential, sum.gradient[0], sum.gradient[1], sum.gradient[2]};
+            p.near[i] = result_of(sum);
             // Each target is too close to itself.
             if (sum.close != 1 && !(p.is_apart && is_source(p.records[i])))
                 p.again[atomicAdd((unsigned long long *)&p.status->again, 1ull)] = i;
@@ -178,15 +178,14 @@ PF Record wide_of(const Problem &p, const uint32_t sorted)
 
 extern "C" __global__ void __launch_bounds__(AGAIN_THREADS) again(const Problem p)
 {
-    __shared__ double all[AGAIN_THREADS][4];
-    const double origin[3] = {0, 0, 0};
+    __shared__ double all[AGAIN_THREADS][RESULTS];
     for (uint64_t k = blockIdx.x; k < p.status->again; k += gridDim.x) {
         const uint32_t i = p.again[k], leaf = leaf_of(p, i);
         const Cell own = p.cells[p.leaves[leaf]];
         const double edge = p.size / side(own.level), close = SINGLE ? edge * edge * CLOSE : 0;
         const Record at = wide_of(p, i);
         const Part list = p.u_at[leaf];
-        double sum[4] = {0, 0, 0, 0};
+        double sum[RESULTS] = {};
         for (uint32_t part = threadIdx.x / 32; part < list.count; part += AGAIN_THREADS / 32) {
             const Part sources = p.u[list.first + part];
             const Image image = image_of(sources.count);
@@ -203,21 +202,20 @@ extern "C" __global__ void __launch_bounds__(AGAIN_THREADS) again(const Problem 
                 if (r2 < 1e-120)
                     atomicAdd((unsigned long long *)&p.status->lost, 1ull);
                 else
-                    wide::pair(origin, d, s.q, p.wide_eps2, &sum[0], sum + 1);
+                    add_wide(d, s.q, p.wide_eps2, sum);
             }
         }
-        for (int a = 0; a < 4; a++)
+        for (int a = 0; a < RESULTS; a++)
             all[threadIdx.x][a] = sum[a];
         for (uint32_t half = AGAIN_THREADS / 2; half > 0; half /= 2) {
             __syncthreads();
             if (threadIdx.x < half)
-                for (int a = 0; a < 4; a++)
+                for (int a = 0; a < RESULTS; a++)
                     all[threadIdx.x][a] += all[threadIdx.x + half][a];
         }
         const double potential = SINGLE ? edge : 1, gradient = potential * potential;
         if (threadIdx.x == 0)
-            p.near[i] = {(Real)(all[0][0] * potential), (Real)(all[0][1] * gradient), (Real)(all[0][2] * gradient),
-                         (Real)(all[0][3] * gradient)};
+            p.near[i] = scaled_result(all[0], potential, gradient);
         __syncthreads();
     }
 }

@@ -82,7 +82,8 @@ fn resident<T: Number>(
     let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
     let none: [&[f64]; 3] = [&[]; 3];
     let geometry = Geometry { sources: none, targets: targets.map(|_| none) };
-    let task = Task { name: "host", geometry, sets: &[], options: &options, leaf: Some(leaf) };
+    let task =
+        Task { name: "host", geometry, sets: &[], options: &options, wanted: Wanted::default(), leaf: Some(leaf) };
     let stream = CallerStream::default();
     let given = Given { task, held: Held::of(&points), charges: charges.slice(), field: &field, stream };
     whole.take_points(&team, &copier, &points).expect("there is room");

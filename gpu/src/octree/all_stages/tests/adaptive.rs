@@ -19,7 +19,7 @@ fn adaptive<T: Number>(
     let mut whole: GpuFmm<T, HostDevice> = GpuFmm::new(&devices, &kernel, order, units).expect("it compiles");
     whole.tree = TreeKind::Adaptive;
     let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
-    let task = Task { name: "host", geometry, sets, options: &options, leaf: Some(leaf) };
+    let task = Task { name: "host", geometry, sets, options: &options, wanted: Wanted::default(), leaf: Some(leaf) };
     let team = Team::alone(&devices);
     let mut run = || task.run(&team, &mut whole).expect("there is room").map(Found::solutions);
     let first = run();

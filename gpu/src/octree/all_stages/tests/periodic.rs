@@ -28,13 +28,14 @@ impl Case<'_> {
 
     fn solve_on<T: Number, C: GpuDevice>(&self, devices: &[C]) -> Outcome<Solutions> {
         let (kernel, units) = units();
-        let extra = Extra { periodic: Some(self.periodic), lower_beyond: None };
+        let extra = Extra { periodic: Some(self.periodic), ..Extra::default() };
         let mut whole: GpuFmm<T, C> =
             GpuFmm::with_options(devices, &kernel, self.order, units, &extra).expect("it compiles");
         whole.tree = self.tree;
         let options = self.options();
         let Case { geometry, sets, leaf, .. } = *self;
-        let task = Task { name: "host", geometry, sets, options: &options, leaf: Some(leaf) };
+        let task =
+            Task { name: "host", geometry, sets, options: &options, wanted: Wanted::default(), leaf: Some(leaf) };
         let team = Team::alone(devices);
         let mut run = || task.run(&team, &mut whole).expect("there is room").map(Found::solutions);
         let first = run()?;

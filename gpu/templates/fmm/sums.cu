@@ -1,0 +1,111 @@
+// What P2P sums at a target, and results: potential and gradient, with HESSIAN second derivatives too.
+
+#if HESSIAN
+#define RESULTS 10
+
+// The potential, its gradient, and its derivatives xx, xy, xz, yy, yz and zz.
+struct __align__(4 * sizeof(Real)) Result { Real x, y, z, w, hessian[6]; };
+
+struct TargetSums { Real values[RESULTS]; uint32_t close; };
+
+// Adds what a charge gives at a distance, from target to source: fmm/src/direct/p2p/derivatives.rs has the formula. No value between is
+// farther from 1 than results are.
+template <class R> PF void add_derivatives(const R *const d, const R q, const R eps2, R *const sum)
+{
+    const R i = rsqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2] + eps2), i2 = i * i, i3 = i2 * i;
+    const R n[3] = {d[0] * i, d[1] * i, d[2] * i}, slope = q * i2;
+    sum[0] += q * i;
+    for (int a = 0; a < 3; a++)
+        sum[1 + a] += slope * n[a];
+    const R bend = 3 * q * i3, f[3] = {bend * n[0], bend * n[1], bend * n[2]}, unit = q * i3;
+    (sum[4] += n[0] * f[0] - unit, sum[5] += n[0] * f[1], sum[6] += n[0] * f[2]);
+    (sum[7] += n[1] * f[1] - unit, sum[8] += n[1] * f[2], sum[9] += n[2] * f[2] - unit);
+}
+
+PF void add_pair(const Real *const at, const Real4 &s, const Real eps2, TargetSums &sums)
+{
+    const Real d[3] = {s.x - at[0], s.y - at[1], s.z - at[2]};
+    add_derivatives(d, s.w, eps2, sums.values);
+}
+
+PF void add_sums(TargetSums &sum, const TargetSums &other)
+{
+    for (int a = 0; a < RESULTS; a++)
+        sum.values[a] += other.values[a];
+    sum.close += other.close;
+}
+
+// Adds a pair at a distance in f64.
+PF void add_wide(const double *const d, const double q, const double eps2, double *const sum) { add_derivatives(d, q, eps2, sum); }
+
+PF Result result_of(const TargetSums &s)
+{
+    Result r = {s.values[0], s.values[1], s.values[2], s.values[3]};
+    for (int a = 0; a < 6; a++)
+        r.hessian[a] = s.values[4 + a];
+    return r;
+}
+
+PF void add_result(Result &sum, const Result &other)
+{
+    (sum.x += other.x, sum.y += other.y, sum.z += other.z, sum.w += other.w);
+    for (int a = 0; a < 6; a++)
+        sum.hessian[a] += other.hessian[a];
+}
+
+// Numbers in units of which a potential has `potential`, a gradient `gradient`, and second derivatives their product.
+template <class R> PF Result scaled_result(const R *const values, const R potential, const R gradient)
+{
+    Result r = {(Real)(values[0] * potential), (Real)(values[1] * gradient), (Real)(values[2] * gradient), (Real)(values[3] * gradient)};
+    for (int a = 0; a < 6; a++)
+        r.hessian[a] = (Real)(values[4 + a] * (potential * gradient));
+    return r;
+}
+
+// Adds another one, in such units.
+PF void add_scaled(Result &sum, const Result &other, const Real potential, const Real gradient)
+{
+    (sum.x += other.x * potential, sum.y += other.y * gradient, sum.z += other.z * gradient, sum.w += other.w * gradient);
+    for (int a = 0; a < 6; a++)
+        sum.hessian[a] += other.hessian[a] * (potential * gradient);
+}
+
+PF bool is_number(const Result &r)
+{
+    Real zero = 0 * (r.x + r.y + r.z + r.w);
+    for (int a = 0; a < 6; a++)
+        zero += 0 * r.hessian[a];
+    return zero == 0;
+}
+#else
+#define RESULTS 4
+
+typedef Real4 Result;
+typedef Sums TargetSums;
+
+PF void add_wide(const double *const d, const double q, const double eps2, double *const sum)
+{
+    const double origin[3] = {0, 0, 0};
+    wide::pair(origin, d, q, eps2, &sum[0], sum + 1);
+}
+
+PF Result result_of(const Sums &s) { return {s.potential, s.gradient[0], s.gradient[1], s.gradient[2]}; }
+
+PF void add_result(Result &sum, const Result &other) { (sum.x += other.x, sum.y += other.y, sum.z += other.z, sum.w += other.w); }
+
+template <class R> PF Result scaled_result(const R *const values, const R potential, const R gradient)
+{
+    return {(Real)(values[0] * potential), (Real)(values[1] * gradient), (Real)(values[2] * gradient), (Real)(values[3] * gradient)};
+}
+
+PF void add_scaled(Result &sum, const Result &other, const Real potential, const Real gradient)
+{
+    (sum.x += other.x * potential, sum.y += other.y * gradient, sum.z += other.z * gradient, sum.w += other.w * gradient);
+}
+
+PF bool is_number(const Result &r)
+{
+    const Real zero = 0 * (r.x + r.y + r.z + r.w);
+    return zero == 0;
+}
+#endif
