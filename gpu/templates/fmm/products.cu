@@ -3,7 +3,6 @@
 // A block computes some rows of the expansions of 64 cells. It goes through steps, each a matrix and one source expansion for every cell.
 // Columns of both come into shared memory while those before are computed, as many buffers ahead as there is memory for.
 
-#define CELLS 64
 #define PRODUCT_THREADS 256
 #define COLUMNS 8               // that are in shared memory at a time
 #define COLUMN_VECTORS (COLUMNS / VECTOR)
@@ -11,7 +10,6 @@
 #define TILES_M (TILE_ROWS / 64)    // tiles of 16 rows of a warp, of which four share the rows and two the cells
 #define TILES_N (CELLS / 16)   // its tiles of 8 cells
 #define ROW_PARTS ((TERMS + TILE_ROWS - 1) / TILE_ROWS)
-#define NOWHERE 0xffffffffu
 
 struct ProductBuffer { Real matrix[TILE_ROWS * LINE], sources[CELLS * LINE]; };
 
@@ -23,14 +21,6 @@ extern __shared__ __align__(16) char shared_memory[];
 #define BUFFERS 2
 #define PRODUCT_BUFFERS(name) __shared__ ProductBuffer name[BUFFERS]
 #endif
-
-// Waits for the copies to the first of the buffers that are on their way.
-PF void wait_for_first()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(BUFFERS - 2));
-#endif
-}
 
 // A step for one cell: the matrix, its columns and rows that are not 0, and where the source's expansion is, if there is one.
 struct Move { const Real *matrix; uint32_t columns, source; };
@@ -150,7 +140,7 @@ PF void add_steps(ProductSums &sums, ProductBuffer *const buffers, const Real *c
     for (uint32_t k = ahead; k < BUFFERS - 1; k++)
         end_copies();
     while (ahead > 0) {
-        wait_for_first();
+        wait_but<BUFFERS - 2>();
         __syncthreads();
         const uint32_t last = now == 0 ? BUFFERS - 1 : now - 1;
         if (next.k < count)

@@ -44,40 +44,22 @@ extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS) l2l(const Problem 
 extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS, 2) m2l(const Problem p)
 {
     PRODUCT_BUFFERS(buffers);
-    // The deepest level comes first.
     const ProductPart part = part_of_block();
-    const uint32_t first_row = part.first_row;
-    uint32_t level = p.depth, tile = part.tile;
-    for (;; level--) {
-        const Span parents = p.parents[level - 1];
-        const uint32_t tiles = 8 * ((parents.end - parents.first + CELLS - 1) / CELLS);
-        if (tile < tiles)
-            break;
-        tile -= tiles;
-    }
-    const Span parents = p.parents[level - 1], needed = level == p.depth ? p.own : p.parents[level];
-    const uint32_t octant = tile % 8, first = parents.first + tile / 8 * CELLS;
-    const uint32_t end = min(first + CELLS, parents.end);
-    // Children in one octant have the order of their parents.
-    if ((uint32_t)child(first, octant, level).cell >= needed.end || (uint32_t)child(end - 1, octant, level).cell < needed.first)
+    const Tile tile = tile_of(p, part.tile);
+    if (!is_needed(p, tile))
         return;
-    const auto target = [&](const uint32_t c) {
-        const Target none = {-1000000, 0, 0, -1}, t = child(min(first + c, end - 1), octant, level);
-        return first + c < end && (uint32_t)t.cell >= needed.first && (uint32_t)t.cell < needed.end ? t : none;
-    };
-    const Target own = target(min(threadIdx.x / COLUMN_VECTORS, (uint32_t)CELLS - 1));
+    const Target own = target_of(p, tile, min(threadIdx.x / COLUMN_VECTORS, (uint32_t)CELLS - 1));
+    const uint64_t first = (uint64_t)level_start(tile.level) * PITCH;
     ProductSums sums = {};
-    add_steps(sums, buffers, p.m + (uint64_t)level_start(level) * PITCH, first_row, LISTED, [&](const uint32_t k, const uint32_t) {
-        const Step step = step_of(p, octant, k);
-        uint32_t source;
-        const bool is_there = find_source(p, own, step, level, source);
-        const Move move = {p.matrices + (uint64_t)step.matrix * TERMS * PITCH, (uint32_t)step.columns, is_there ? source : NOWHERE};
+    add_steps(sums, buffers, p.m + first, part.first_row, LISTED, [&](const uint32_t k, const uint32_t) {
+        const Step step = step_of(p, tile.octant, k);
+        const Move move = {p.matrices + (uint64_t)step.matrix * TERMS * PITCH, (uint32_t)step.columns,
+                           source_of(p, own, step, tile.level)};
         return move;
     });
-    Real *const l = p.l + (uint64_t)level_start(level) * PITCH;
-    take_products(sums, first_row, [&](const uint32_t row, const uint32_t c, const Real sum) {
-        const Target t = target(c);
+    take_products(sums, part.first_row, [&](const uint32_t row, const uint32_t c, const Real sum) {
+        const Target t = target_of(p, tile, c);
         if (t.cell >= 0)
-            l[(uint64_t)t.cell * PITCH + row] = sum;
+            p.l[first + (uint64_t)t.cell * PITCH + row] = sum;
     });
 }

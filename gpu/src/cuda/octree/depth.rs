@@ -14,9 +14,9 @@ pub fn depth_for(n: usize, leaf: usize) -> u32 {
 /// Times of a pair of P2P and of a product of M2L, in ns on one H200; see docs/results/gpu.md.
 fn units(order: usize, real: Real) -> (f64, f64) {
     match (real, order > MOST_NARROW) {
-        (Real::F32, false) => (0.75e-3, 5e-5),
-        (Real::F64, false) => (1.8e-3, 1.1e-4),
-        (Real::F32, true) => (0.75e-3, 5e-5),
+        (Real::F32, false) => (0.7e-3, 4e-5),
+        (Real::F64, false) => (1.8e-3, 7e-5),
+        (Real::F32, true) => (0.7e-3, 5e-5),
         (Real::F64, true) => (1.8e-3, 4e-5),
     }
 }
@@ -33,7 +33,7 @@ pub fn best_of_any(order: usize, real: Real) -> usize {
 pub fn cost(pairs: f64, depth: u32, order: usize, real: Real) -> f64 {
     let (pair, product) = units(order, real);
     let (cells, terms) = (8f64.powi(depth as i32), ((order + 1) * (order + 1)) as f64);
-    let far = if depth >= 2 { 16.0 + 189.0 * terms * terms * product } else { 0.0 };
+    let far = if depth >= 2 { 10.0 + 189.0 * terms * terms * product } else { 0.0 };
     pairs * pair + cells * (6.0 + far)
 }
 

@@ -50,8 +50,8 @@ const ADAPTIVE: [&str; 9] = [
 
 const ADAPTIVE_NARROW: [&str; 4] = [
     template!("adaptive/shifts.cu"),
-    template!("block.cu"),
     template!("adaptive/targets.cu"),
+    template!("block.cu"),
     template!("adaptive/m2l.cu"),
 ];
 const ADAPTIVE_WIDE: [&str; 3] =
@@ -69,9 +69,12 @@ const SHARED_MEMORY: usize = 48 << 10;
 const ALL_SHARED_MEMORY: usize = 200 << 10;
 const REGISTERS: usize = 64 << 10;
 
-/// Targets and threads along them of a block of M2L, as in the text.
+/// Targets of a block of M2L, its buffers and rows of a tile as in the text, and tiles along rows that a warp has at most.
 const CELLS: usize = 64;
-const GROUPS: usize = 16;
+const M2L_BUFFERS: usize = 2;
+
+const ROWS_OF_TILE: usize = 8;
+const MOST_TILES: usize = 5;
 
 /// The highest order whose kernels have a term or more in the registers of each thread, with loops over terms unrolled. Above, products
 /// of matrices are made in tiles, for which multipliers of matrices are used where a GPU has them.
@@ -97,6 +100,11 @@ pub struct Shape {
     /// Numbers from one expansion to the next, and the parts of it that M2L takes one after the other.
     pub pitch: usize,
     chunks: usize,
+    /// Warps of a block of M2L along rows, and the tiles of each.
+    row_warps: usize,
+    row_tiles: usize,
+    /// Its tiles along cells.
+    cell_tiles: usize,
     /// Blocks of M2L that a multiprocessor is to hold.
     m2l_blocks: usize,
     /// Parents of a block of M2M and L2L.
@@ -124,8 +132,8 @@ const RESULTS_HESSIAN: usize = 12;
 const TOGETHER: usize = 32;
 
 /// Shared memory of M2L for the targets of a block, and with an adaptive tree for the colleagues of their parents too.
-const TARGETS: usize = CELLS * 16;
-const AROUND: usize = 27 * CELLS * 5 + CELLS * 4 + 27 * 4 + 256;
+const TARGETS: usize = CELLS * 24;
+const AROUND: usize = 27 * CELLS * 5 + CELLS * 12 + 27 * 4 + 256;
 
 impl Shape {
     pub fn new(order: usize, real: Real) -> Shape {
@@ -140,22 +148,29 @@ impl Shape {
     /// The same where M2L needs so many bytes of shared memory besides matrices and sources.
     fn beside(order: usize, real: Real, rest: usize) -> Shape {
         let bytes = if real == Real::F32 { 4 } else { 8 };
-        let (terms, vector) = ((order + 1) * (order + 1), 16 / bytes);
-        let chunk = |chunks: usize| terms.div_ceil(chunks).next_multiple_of(vector);
-        // Two buffers of the matrix and the sources, in rows of an odd number of vectors.
-        let room = |chunks: usize| 2 * bytes * (terms + CELLS) * ((chunk(chunks) / vector) | 1) * vector + rest;
+        let terms = (order + 1) * (order + 1);
+        let chunk = |chunks: usize| terms.div_ceil(chunks).next_multiple_of(4);
+        let tiles = terms.div_ceil(ROWS_OF_TILE);
+        let row_warps = tiles.div_ceil(MOST_TILES);
+        let row_tiles = tiles.div_ceil(row_warps);
+        // Buffers of the matrix and the sources, in rows of an odd number of fours.
+        let rows = ROWS_OF_TILE * row_tiles * row_warps + CELLS;
+        let room = |chunks: usize| M2L_BUFFERS * bytes * rows * ((chunk(chunks) / 4) | 1) * 4 + rest;
         let chunks = (1..=terms).find(|chunks| room(*chunks) <= SHARED_MEMORY).unwrap_or(terms);
-        let sums = (order + 1) * CELLS / GROUPS;
-        let registers = (sums + 20) * bytes / 4 + 40;
-        let by_registers = REGISTERS / (registers * GROUPS * (order + 1)).next_multiple_of(32 * registers);
-        let (threads, shared, blocks) = if real == Real::F32 { (96, 2, 10) } else { (128, 1, 4) };
+        let (threads, shared, blocks, cell_tiles) = if real == Real::F32 { (128, 2, 8, 2) } else { (128, 1, 4, 1) };
+        // A thread's sums, of which f32 has two, and what it multiplies.
+        let registers = 8 * cell_tiles * row_tiles + 72;
+        let by_registers = REGISTERS / (registers * 2 * CELLS / cell_tiles * row_warps);
         let is_wide = order > MOST_NARROW;
         let tile_rows = is_wide.then(|| if padded(terms, 128) <= 1.1 * padded(terms, 64) { 128 } else { 64 });
         Shape {
             terms,
             pitch: if is_wide { terms.next_multiple_of(COLUMNS) } else { chunk(chunks) * chunks },
             chunks,
-            m2l_blocks: (ALL_SHARED_MEMORY / room(chunks)).min(by_registers).clamp(1, 6),
+            row_warps,
+            row_tiles,
+            cell_tiles,
+            m2l_blocks: (ALL_SHARED_MEMORY / room(chunks)).min(by_registers).clamp(1, 8),
             families: if order <= 7 { 4 } else { 2 },
             threads,
             shared,
@@ -224,7 +239,7 @@ impl Shape {
     pub fn m2l(&self, tiles: usize) -> Size {
         match self.tile_rows {
             Some(rows) => Size { blocks: (tiles * self.terms.div_ceil(rows)) as u32, threads: PRODUCT_THREADS },
-            None => Size { blocks: tiles as u32, threads: (GROUPS * self.terms.isqrt()) as u32 },
+            None => Size { blocks: tiles as u32, threads: (2 * CELLS / self.cell_tiles * self.row_warps) as u32 },
         }
     }
 
@@ -340,6 +355,10 @@ fn with_tables<T: Number>(
         ("M2P_WARPS", shape.m2p_warps),
         ("FAMILIES", shape.families),
         ("M2L_BLOCKS", shape.m2l_blocks),
+        ("ROW_WARPS", shape.row_warps),
+        ("ROW_TILES", shape.row_tiles),
+        ("CELL_TILES", shape.cell_tiles),
+        ("M2L_BUFFERS", M2L_BUFFERS),
         ("THREADS", shape.threads),
         ("SHARED", shape.shared),
         ("UNROLL", 8),
