@@ -3,6 +3,7 @@
 use super::CudaError;
 use super::compile::{self, Arithmetic};
 use super::staging::Staging;
+use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUdevice_attribute, CUevent_flags, CUresult};
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, PinnedHostSlice,
@@ -122,7 +123,10 @@ impl Device {
         let context = context(device)?;
         let open = || -> Result<_, DriverError> {
             let (major, minor) = context.compute_capability()?;
-            Ok((context.new_stream()?, context.new_stream()?, context.name()?, format!("sm_{major}{minor}")))
+            let (_, first) = result::stream::get_priority_range()?;
+            // What runs beside fills what the main stream leaves idle.
+            let stream = context.new_stream_with_priority(first)?;
+            Ok((stream, context.new_stream()?, context.name()?, format!("sm_{major}{minor}")))
         };
         let (stream, side, name, arch) = open().map_err(|e| failed("the GPU cannot be opened", e))?;
         Ok(Device { context, stream, side, name, arch, loaded: Mutex::default(), staging: Mutex::new(None) })

@@ -62,7 +62,7 @@ pub struct Units {
 }
 
 /// The stages in the order in which they run. With several GPUs, sort has the exchange of particles too, P2M and M2M those of expansions,
-/// and L2P that of results; P2P begins beside M2L and has the seconds from its end on, and L2L beside it has none.
+/// and L2P that of results; P2P runs beside all from P2M to L2L, and has the seconds from the end of L2L on.
 pub const STAGES: [&str; driver::STAGES] = ["box", "sort", "P2M", "M2M", "M2L", "L2L", "P2P", "L2P"];
 
 /// The outcome of one run. Results stay on the GPUs.

@@ -126,8 +126,6 @@ struct Figure {
     /// Of each stage in the run of the median. `total` has the copies too.
     stages: Seconds,
     p2p_pairs: u64,
-    /// Unknown of adaptive trees, whose P2P runs beside M2L.
-    p2p_pairs_per_second: Option<f64>,
     error: Errors,
 }
 
@@ -259,7 +257,6 @@ impl Figure {
         let computed = |stats: &Stats| stats.on_gpu.map_or(0.0, |t| t.computed);
         runs.sort_by(|a, b| computed(a).total_cmp(&computed(b)));
         let middle = &runs[runs.len() / 2];
-        let is_adaptive = middle.pairs.m2p + middle.pairs.p2l > 0;
         Figure {
             gpus: of.0,
             in_place,
@@ -274,7 +271,6 @@ impl Figure {
             copies: middle.on_gpu.unwrap_or_default(),
             stages: middle.seconds,
             p2p_pairs: middle.pairs.p2p,
-            p2p_pairs_per_second: (!is_adaptive).then(|| middle.pairs.p2p as f64 / middle.seconds.p2p),
             error,
         }
     }
@@ -295,9 +291,7 @@ impl Figure {
         let OnGpu { sent, fetched, .. } = self.copies;
         say!("    all sent in {:.1}, results fetched and scaled in {:.1}", sent * 1e3, fetched * 1e3)?;
         let (pairs, levels, leaf) = (self.p2p_pairs as f64, self.levels, self.leaf);
-        let rate =
-            self.p2p_pairs_per_second.map_or("beside M2L".into(), |rate| format!("{:.3}e12 a second", rate / 1e12));
-        say!("    P2P: {pairs:.2e} pairs, {rate}; {levels} levels, at most {leaf} a leaf in the mean")?;
+        say!("    P2P: {pairs:.2e} pairs, beside the others; {levels} levels, at most {leaf} a leaf in the mean")?;
         let error = &self.error;
         let [median, p99] = [error.gradient_median, error.gradient_p99].map(|e| e.unwrap_or(f64::NAN));
         say!(

@@ -92,6 +92,12 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         tick: &mut Tick,
     ) -> Result<(), CudaError> {
         let (shape, depth, first) = (&self.shape, plan.depth, self.first_level());
+        // P2P fills a GPU that has few cells to go over or waits for the last of them; it has the seconds from the end of L2L on.
+        for on in all {
+            on.device.fork()?;
+            let size = Size { blocks: on.part.blocks, threads: shape.threads as u32 };
+            on.loaded.kernels.launch_in(Stream::Beside, on.device, "p2p", size, &on.problem, &[])?;
+        }
         if depth >= first {
             all.iter().try_for_each(|on| on.of_leaves("p2m"))?;
             let leaves: Vec<Span> = plan.parts.iter().map(|part| part.own).collect();
@@ -116,12 +122,6 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             all.iter().try_for_each(|on| on.launch("far_images", size, &[]))?;
         }
         tick()?;
-        // A part of the leaves has few blocks of M2L, of which the last ones leave most of a GPU idle: P2P is there to fill it; and wide
-        // products have other units of a multiprocessor than P2P. Else one GPU alone has many blocks, and tells the seconds of each stage.
-        let beside = if team.all() > 1 || shape.is_wide() { Stream::Beside } else { Stream::Main };
-        if beside == Stream::Beside {
-            all.iter().try_for_each(|on| on.device.fork())?;
-        }
         // The first level with cells that are far from each other.
         let far = first.max(1);
         if depth >= far {
@@ -131,32 +131,13 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
                 on.launch("m2l", shape.m2l(tiles), &[])?;
             }
         }
-        let p2p = || {
-            let size = |on: &On<T, C>| Size { blocks: on.part.blocks, threads: shape.threads as u32 };
-            all.iter()
-                .try_for_each(|on| on.loaded.kernels.launch_in(beside, on.device, "p2p", size(on), &on.problem, &[]))
-        };
-        if beside == Stream::Beside {
-            p2p()?;
+        tick()?;
+        for level in first..depth {
+            let size = |on: &On<T, C>| shape.l2l(on.part.parents[level as usize].len() as usize);
+            all.iter().try_for_each(|on| on.launch("l2l", size(on), &[level]))?;
         }
         tick()?;
-        let l2l = |level: u32| {
-            let size = |on: &On<T, C>| shape.l2l(on.part.parents[level as usize].len() as usize);
-            all.iter().try_for_each(|on| on.launch("l2l", size(on), &[level]))
-        };
-        match beside {
-            Stream::Main => {
-                (first..depth).try_for_each(l2l)?;
-                tick()?;
-                p2p()?;
-            }
-            // Blocks of L2L wait behind those of P2P, whose seconds they are in.
-            Stream::Beside => {
-                tick()?;
-                (first..depth).try_for_each(l2l)?;
-                all.iter().try_for_each(|on| on.device.join())?;
-            }
-        }
+        all.iter().try_for_each(|on| on.device.join())?;
         // In f32, the coordinates of close pairs may be in the shares of GPUs whose memory is not read.
         let are_apart = all.iter().any(|on| on.problem.peers == 0);
         let close = match T::REAL == Real::F32 && team.all() > 1 && are_apart {

@@ -70,8 +70,8 @@ fn below_the_first(levels: &Levels) -> usize {
     levels.cells() - levels.starts[2] as usize
 }
 
-/// All stages from P2M on, and the lists. Those of P2P are made beside P2M and M2M, and P2P begins beside M2L, whose last blocks leave most
-/// of the GPU idle; it has the seconds from the end of L2L on.
+/// All stages from P2M on, and the lists. P2P and its lists are made beside all stages up to L2L: it fills a GPU that has few cells to go
+/// over or waits for the last of them, and has the seconds from the end of L2L on.
 pub fn stages<T: Number, C: GpuDevice>(all: &[On<T, C>], levels: &Levels, tick: &mut Tick) -> Result<(), CudaError> {
     let (leaves, is_periodic) = (levels.leaves(), all[0].is_periodic);
     let first = if is_periodic { 0 } else { 2 };
@@ -79,6 +79,10 @@ pub fn stages<T: Number, C: GpuDevice>(all: &[On<T, C>], levels: &Levels, tick: 
     for on in all {
         on.launch_beside("list_leaves", Size::new(leaves.div_ceil(8), 256))?;
         on.launch("p2m", Size::of_warps(leaves), &[])?;
+        // Blocks beyond those that the lists ask for do nothing.
+        let blocks = leaves + on.problem.n as usize / on.shape.targets();
+        on.launch_beside("p2p", Size::new(blocks, on.shape.threads))?;
+        on.launch_beside("again", Size::new(AGAIN_BLOCKS as usize, 256))?;
     }
     tick()?;
     for level in (first..levels.deepest).rev() {
@@ -89,15 +93,10 @@ pub fn stages<T: Number, C: GpuDevice>(all: &[On<T, C>], levels: &Levels, tick: 
         all.iter().try_for_each(|on| on.launch("far_images", Size::new(1, on.shape.terms), &[]))?;
     }
     tick()?;
-    all.iter().try_for_each(|on| on.device.fork())?;
     let tiles = levels.tiles(first.max(1));
     let tiles = tiles[tiles.len() - 1] as usize;
     for on in all {
         on.launch("m2l", on.shape.m2l(tiles), &[])?;
-        // Blocks beyond those that the lists ask for do nothing.
-        let blocks = leaves + on.problem.n as usize / on.shape.targets();
-        on.launch_beside("p2p", Size::new(blocks, on.shape.threads))?;
-        on.launch_beside("again", Size::new(AGAIN_BLOCKS as usize, 256))?;
         on.launch("list_cells", Size::new(below_the_first(levels).div_ceil(8), 256), &[])?;
         on.launch("p2l", Size::of_warps(below_the_first(levels)), &[])?;
     }
