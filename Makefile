@@ -1,8 +1,8 @@
 # `make test` sets up and runs every test; `make proofs` the larger cases that it leaves out (docs/testing.md); `make demo`
 # sets up and shows the whole way; `make tools` gets yosys and nextpnr; `make pages` writes what pages say of the source anew
-# (CHECK=1 only compares); `make book` makes a book of docs/; `make install PREFIX=/usr/local` builds and installs the libraries
-# for C, C++, Fortran and GRAPE.
-.PHONY: all setup tools build test proofs demo lint figures pages book install
+# (CHECK=1 only compares); `make gpu` proves the results of an NVIDIA GPU beside the CPU's; `make book` makes a book of docs/;
+# `make install PREFIX=/usr/local` builds and installs the libraries for C, C++, Fortran and GRAPE.
+.PHONY: all setup tools build test proofs gpu demo lint figures pages book install
 
 PREFIX ?= /usr/local
 
@@ -23,6 +23,10 @@ test: setup
 proofs: tools
 	@scripts/setup.sh nvim:neovim
 	PROOFS=1 REQUIRE_TOOLS=1 cargo test --workspace --locked -- --include-ignored
+
+gpu: build
+	"$${CARGO_TARGET_DIR:-target}/release/pairforge" bench conformance
+	cargo test --locked -p pairforge-cli --test suite -- card::
 
 demo: build
 	scripts/demo.sh

@@ -3,6 +3,7 @@
 
 mod backends;
 mod card;
+mod conformance;
 mod cuda;
 mod cycle;
 mod emulator;
@@ -67,6 +68,11 @@ static BENCHES: &[Bench<Args>] = &[
     Bench::new("backends", "seconds and errors of an FMM of 1e5 particles, by backend", |a| backends::run(a.repeat)),
     Bench::new("cuda", "P2P, exact mode and FMMs on a GPU, every result checked on the CPU first", cuda::run),
     Bench::new("fmm2", "the FMM in two dimensions with all stages on a GPU; checked against direct sums", fmm2::run),
+    Bench::new(
+        "conformance",
+        "errors of FMMs on a GPU beside the CPU's: distributions, boundaries, orders, precisions",
+        |a| conformance::run(a),
+    ),
     Bench::new("card", "an FMM with all stages on a GPU, checked against direct sums", card::run).on_ranks(),
 ];
 
