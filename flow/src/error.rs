@@ -23,6 +23,9 @@ pub enum FlowError {
     /// A program warned of something that goes with a wrong circuit.
     #[error("{}:{line}: {text}\nnothing was written: {why}", log.display())]
     Refused { log: PathBuf, line: usize, text: String, why: &'static str },
+    /// A netlist is not the design that it was made of.
+    #[error("{}: {what}: this is another circuit than the Verilog says, and nothing was written; use another version of yosys, or build products from logic by --dsp 0", path.display())]
+    Miscompiled { path: PathBuf, what: String },
     /// The design needs more of a device than there is.
     #[error("the design does not fit {device}: {what}; try fewer pipelines or a smaller j memory (log: {})", log.display())]
     TooLarge { device: String, what: String, log: PathBuf },

@@ -238,10 +238,7 @@ pub static FAMILIES: &[Family] = &[
     },
     Family {
         target: "ice40",
-        commands: |m| {
-            let device = if m.multipliers { "u -dsp" } else { "hx" };
-            one(format!("synth_ice40 -device {device} -top {}{}", m.top, hierarchy(m)))
-        },
+        commands: ice40,
         cells: &[
             cell("SB_LUT4", LUT),
             // Sits beside the table of its sum.
@@ -342,6 +339,24 @@ fn ecp5(m: &Mapping) -> Vec<Vec<String>> {
     let unmapped = vec![format!("{whole} -run begin:map_luts"), "techmap -map +/lattice/latches_map.v".into()];
     let map = format!("abc -lut 4 -script +strash;if,-D,{MOST_LEVELS};mfs2,-a");
     vec![unmapped, vec![map, "clean".into(), format!("{whole} -noabc9 -run map_cells:")]]
+}
+
+/// The commands for iCE40. Where products meet in an adder, yosys 0.70 puts the register of one into the other's multiplier, as
+/// that of its addend, and into its own multiplier as well: the adder then adds what nothing drives. So registers of products
+/// that an adder reads are kept out of other multipliers; their own still take them in.
+fn ice40(m: &Mapping) -> Vec<Vec<String>> {
+    let device = if m.multipliers { "u -dsp" } else { "hx" };
+    let whole = format!("synth_ice40 -device {device} -top {}{}", m.top, hierarchy(m));
+    if !m.multipliers {
+        return one(whole);
+    }
+    let held = "select -set held t:$mul %co1:+[Y] w:* %i %co1:+$dff[D] t:$dff %i %co1:+$dff[Q] w:* %i";
+    let added = "select -set added t:$add %ci1:+$add[A,B] w:* %i";
+    let keep = [held, added, "setattr -set keep 1 @held @added %i", "select -clear"].map(String::from);
+    let mut commands = vec![format!("{whole} -run begin:coarse")];
+    commands.extend(keep);
+    commands.push(format!("{whole} -run coarse:"));
+    vec![commands]
 }
 
 /// One command in one call.

@@ -79,6 +79,8 @@ pub(crate) fn run(
     if s.mapping.flatten {
         let text = std::fs::read(&netlist).map_err(FlowError::io(&netlist))?;
         let mut mapped = serde_json::from_slice(&text).map_err(FlowError::report(&netlist))?;
+        refuse::undefined(&netlist, &mapped, s.mapping.top)?;
+        refuse::lost_multipliers(&dir.join(format!("synth_logs/{}.log", s.name)), &mapped, s.mapping.top)?;
         if s.mapping.dense && s.family.target == "ecp5" {
             let taken = carries::take_in(&mut mapped, s.mapping.top);
             rewrite(&netlist, &mapped)?;

@@ -25,6 +25,7 @@ mod layers;
 mod link;
 mod lint;
 mod lsp;
+mod mapped;
 mod new;
 mod outputs;
 mod overwriting;
