@@ -4,8 +4,10 @@
 //! and one AXI4-Stream in and out. A *run* is a list of segments of the j memory that is streamed to every
 //! group of up to N targets. See [`protocol`] for the packets.
 
+pub mod bytes;
 mod design;
 mod hand;
+pub mod identity;
 mod lane;
 pub mod link;
 pub mod protocol;
@@ -128,6 +130,8 @@ pub struct Config {
     pub pipeline_latency: u32,
     /// Clocks from one pair to the next, K: the initiation interval of the pipeline.
     pub ii: u32,
+    /// Hash of the kernel, for an engine that answers IDENT: one behind no link that says what it is.
+    pub ident: Option<u64>,
 }
 
 /// The most clocks from one pair to the next.
@@ -191,6 +195,7 @@ impl Config {
             segments: usual::SEGMENTS,
             pipeline_latency,
             ii: 1,
+            ident: None,
         }
     }
 

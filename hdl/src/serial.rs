@@ -22,6 +22,7 @@ pub mod medium;
 pub(crate) mod streams;
 mod timing;
 
+pub use crate::engine::identity::EngineIdentity;
 pub use hardware::netlist;
-pub use identity::{EngineIdentity, Identity, PROTOCOL_VERSION, SEVERAL_VERSION, kernel_hash};
+pub use identity::{Identity, PROTOCOL_VERSION, SEVERAL_VERSION, kernel_hash};
 pub use timing::{Line, down_bytes, link_seconds};

@@ -6,6 +6,9 @@
     localparam [7:0] TARGET = 8'h@{i}@;
     localparam [7:0] STATUS = 8'h@{status}@;
     localparam [7:0] END    = 8'h@{end}@;
+{%- if let Some(ident) = ident %}
+    localparam [7:0] IDENT  = 8'h@{ident}@;
+{%- endif %}
 
     localparam [3:0] HEAD       = 4'd0;  // take a packet's first word
     localparam [3:0] ARGS       = 4'd1;  // gather the words that LOAD_J and RUN have before their records
@@ -51,6 +54,9 @@
     reg is_target;
     reg is_status;
     reg is_end;
+{%- if ident.is_some() %}
+    reg is_ident;
+{%- endif %}
 
     // The words in view: `window` holds the next words of this packet, the first one lowest.
     wire take;            // take `need` words
@@ -154,7 +160,7 @@
         else if (gather) step <= step + @{step_bits}@'d1;
     end
 
-    wire known = is_load | is_param | is_run | is_target | is_status | is_end;
+    wire known = is_load | is_param | is_run | is_target | is_status | is_end{% if ident.is_some() %} | is_ident{% endif %};
 
     // The current run; its segments go to the list without the empty ones.
     reg [31:0] run_tag;
@@ -312,6 +318,9 @@
     assign first_target = (state == BANK) & ~wrong_target;
     assign reply = state == REPLY;
     assign reply_end = is_end;
+{%- if ident.is_some() %}
+    assign reply_ident = is_ident;
+{%- endif %}
     assign clear = replied & is_status & argument[0];
     assign protocol_error = error;
 {%- if has_params %}
@@ -375,7 +384,7 @@
 {%- endif %}
                 BANK: if ({% if spread %}settled & {% endif %}bank_free) state <= RECORDS;
                 RECORDS: if (finished & last_item) state <= CLOSE;
-                CLOSE: if (closed) state <= (is_status | is_end) ? REPLY : HEAD;
+                CLOSE: if (closed) state <= (is_status | is_end{% if ident.is_some() %} | is_ident{% endif %}) ? REPLY : HEAD;
                 REPLY: if (replied) state <= HEAD;
                 default: if (view_valid & view_last) state <= HEAD;
             endcase
@@ -397,6 +406,9 @@
             is_target <= window[31:24] == TARGET;
             is_status <= window[31:24] == STATUS;
             is_end <= window[31:24] == END;
+{%- if ident.is_some() %}
+            is_ident <= window[31:24] == IDENT;
+{%- endif %}
             argument <= window[23:0];
         end
         if (rst) ended <= 1'b0;

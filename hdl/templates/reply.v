@@ -1,4 +1,4 @@
-    // Sends what leaves the engine: the results of the lane groups, a packet at a time, and the answers to STATUS and END,
+    // Sends what leaves the engine: the results of the lane groups, a packet at a time, and the answers to STATUS{% if ident.is_empty() %} and END{% else %}, END and IDENT{% endif %},
     // once all is quiet. Counts.
     localparam [7:0] STATUS = 8'h@{status_reply}@;
     localparam [7:0] END    = 8'h@{end_reply}@;
@@ -46,7 +46,21 @@
     // The answer, beat by beat. The decoder waits until it has left, so that nothing in it changes meanwhile.
     reg [@{at_bits - 1}@:0] at;
     reg [@{stream_bits - 1}@:0] answer;
-    wire answer_last = reply_end | (at == @{at_bits}@'d@{answer_beats - 1}@);
+{%- if ident.is_empty() %}
+    wire answer_last = reply_end | (at == @{at_bits}@'d@{status_beats - 1}@);
+{%- else %}
+    wire answer_last = reply_end | (at == (reply_ident ? @{at_bits}@'d@{ident.len() - 1}@ : @{at_bits}@'d@{status_beats - 1}@));
+    // What the engine is, beat by beat.
+    reg [@{stream_bits - 1}@:0] identity;
+    always @* begin
+        case (at)
+{%- for beat in ident %}{% if !loop.first %}
+            @{at_bits}@'d@{loop.index0}@: identity = @{beat}@;
+{%- endif %}{% endfor %}
+            default: identity = @{ident[0]}@;
+        endcase
+    end
+{%- endif %}
     reg [63:0] cycle_count;
     reg [63:0] busy_count;
 {%- if all_lanes == 1 %}
@@ -56,8 +70,12 @@
 {%- endif %}
     wire [@{32 * answer_words - 1}@:0] status = {@{fill}@pair_count, busy_count, cycle_count, STATUS, 23'd0, protocol_error};
     always @* begin
+{%- if !ident.is_empty() %}
+        if (reply_ident) answer = identity;
+        else
+{%- endif %}
         case (at)
-{%- for k in 1..answer_beats %}
+{%- for k in 1..status_beats %}
             @{at_bits}@'d@{k}@: answer = status[@{stream_bits * k + stream_bits - 1}@:@{stream_bits * k}@];
 {%- endfor %}
             default: answer = reply_end ? {@{end_fill}@END, 24'd0} : status[@{stream_bits - 1}@:0];

@@ -14,6 +14,7 @@ pub mod emulator;
 pub mod network;
 mod serial;
 mod session;
+mod stream;
 
 /// How to open a backend.
 #[derive(Clone, Debug)]

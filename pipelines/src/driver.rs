@@ -340,7 +340,8 @@ impl<'a> Collector<'a> {
                 self.counters = Some(counters);
                 Ok(())
             }
-            Reply::End => Ok(()),
+            // Whoever opened the session has asked for an identity.
+            Reply::End | Reply::Ident(_) => Ok(()),
         }
     }
 

@@ -6,6 +6,9 @@
 //! file.
 
 mod driver;
+mod stream;
+
+pub use stream::StreamEngine;
 
 use crate::SimError;
 use crate::cache::Cache;

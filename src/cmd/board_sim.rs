@@ -2,6 +2,7 @@
 
 mod design;
 mod network;
+mod stream;
 
 use design::Design;
 use hdl::board::{BOARDS, Board, board};
@@ -41,6 +42,12 @@ pub struct Args {
     /// With --ethernet: simulate from the words of datagrams on, without the network core, which is several times faster
     #[arg(long, requires = "ethernet")]
     words: bool,
+    /// Simulate the engine of `build` alone behind a TCP port of this machine [default: any], for `--backend board:tcp:HOST:PORT`
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0", conflicts_with_all = ["baud", "ethernet", "faults"])]
+    tcp: Option<u16>,
+    /// The same behind standard input and output, for `--backend board:pipe:COMMAND`
+    #[arg(long, conflicts_with_all = ["baud", "ethernet", "faults", "tcp", "port_file"])]
+    pipe: bool,
     /// Write the port's path to a file too, once it can be opened
     #[arg(long, value_name = "F")]
     port_file: Option<PathBuf>,
@@ -90,6 +97,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
         let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
         Failure::Usage(format!("there is no board `{}`; the boards are {known}", args.board))
     })?;
+    if args.tcp.is_some() || args.pipe {
+        return stream::run(board, &args);
+    }
     if let Some(port) = args.ethernet {
         return network::run(board, &args, port);
     }

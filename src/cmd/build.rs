@@ -162,7 +162,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let wanted = Wanted { graph: &named, sources: &kernel.sources, clock, pipelines: args.lanes.one()?.0 };
     let built = args.fit.build(&wanted, &|built| config(&args, built, (0, 1)))?;
     warn_of_clock(&built, &args.clock);
-    let config = config(&args, &built, (0, 1))?;
+    let config = Config { ident: Some(hash), ..config(&args, &built, (0, 1))? };
     let engine = design(&config, &built.netlist);
     let mut all = args.own.verilog(&engine.netlist, &made(&kernel.origin, clock))?;
     let count = all.len();

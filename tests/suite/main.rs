@@ -39,6 +39,7 @@ mod roofline;
 mod run;
 mod several;
 mod short_range;
+mod streams;
 mod synth;
 mod testbench;
 mod tol;

@@ -12,16 +12,18 @@
 //! | I | `op` with n, n records; ceil(n_i / L) of them follow each RUN, each with L targets but the last with the rest |
 //! | STATUS | `op` with 1 to clear the counters after reading |
 //! | END | `op`; answered when everything before it is done |
+//! | IDENT | `op`; of engines that know what they are ([`Config::ident`](super::Config::ident)) |
 //!
 //! | from the engine | words |
 //! |---|---|
 //! | RESULT | `op` with n, tag, ceil(L / 4) words of flags (one byte a lane, lane 0 lowest), n records |
 //! | STATUS | `op` with bit 0 protocol error; cycles, busy, pairs, each low word first |
 //! | END | `op` |
+//! | IDENT | `op` with the words of a beat and a version, [`Ident`] |
 //!
 //! **Order.** Commands act in stream order. A group computes when its I packet arrives: with the j memory and
 //! the parameters that the packets before it left. Results of one lane group come in stream order, those of different
-//! groups in any. STATUS and END are answered after every result before them has left.
+//! groups in any. STATUS, END and IDENT are answered after every result before them has left.
 //!
 //! **Errors.** A packet with an unknown opcode, a length that its TLAST contradicts, an address outside the j memory, too
 //! many segments, a lane group that there is not, [`RUN_KEEP`] or [`RUN_HOLD`] with n_i > L, or an I packet that no run
@@ -32,6 +34,7 @@
 mod reply;
 mod wire;
 
+pub use super::identity::Ident;
 pub use reply::Reply;
 pub use wire::{Packing, beats, packet_words, pad, reply_words};
 
@@ -48,6 +51,9 @@ pub const STATUS: u32 = 0x05;
 /// Ask for an answer when all is done.
 pub const END: u32 = 0x06;
 
+/// Ask what engine it is.
+pub const IDENT: u32 = 0x07;
+
 /// Argument of RUN: accumulate onto what the lanes hold (`first` is suppressed).
 pub const RUN_KEEP: u32 = 1;
 /// Argument of RUN: return no result, the list goes on in the next RUN (`last` is suppressed).
@@ -59,6 +65,11 @@ pub const RESULT: u32 = 0x81;
 pub const STATUS_REPLY: u32 = 0x82;
 /// Everything before END is done.
 pub const END_REPLY: u32 = 0x83;
+/// The engine's identity.
+pub const IDENT_REPLY: u32 = 0x84;
+
+/// Words of the answer to IDENT.
+pub const IDENT_WORDS: usize = 17;
 
 /// A piece of the j memory: records `first .. first + count`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,6 +170,11 @@ impl Stream {
     /// END.
     pub fn end(&mut self) {
         self.packet([END << 24]);
+    }
+
+    /// IDENT.
+    pub fn ident(&mut self) {
+        self.packet([IDENT << 24]);
     }
 
     /// The packets, each without beat padding.

@@ -1,5 +1,6 @@
 //! The numbers that an engine's Verilog is made of, derived from its configuration.
 
+use super::protocol::{IDENT_WORDS, Ident};
 use super::{Config, Table, lane};
 use crate::Format;
 use crate::rtl::{Value, cat, net};
@@ -126,6 +127,8 @@ pub(super) struct Shape {
     /// Where lanes give their results word by word: bits that say which, and the words of each of a lane's memories.
     pub at_bits: Option<u32>,
     pub words_of_adders: Vec<u32>,
+    /// The answer to IDENT, of an engine that has one.
+    pub ident: Option<[u32; IDENT_WORDS]>,
 }
 
 /// The words of a record that lanes with sums in memory give one by one.
@@ -221,6 +224,7 @@ impl Shape {
             at_bits: words_one_by_one(config).map(|words| bits_for(words - 1)).or_else(|| lane::at_bits(config)),
             words_of_adders: words_one_by_one(config)
                 .map_or_else(|| lane::words_of_adders(config), |words| vec![words]),
+            ident: config.ident.map(|hash| Ident::new(config, hash).packet()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The identity that a board reports when a session starts.
 
+use crate::engine::identity::{ENGINE_BYTES, EngineIdentity};
 use crate::engine::switch::MOST_ENGINES;
 use crate::engine::{Config, Layout};
 use crate::hash::fnv;
@@ -10,11 +11,10 @@ pub const PROTOCOL_VERSION: u8 = 1;
 /// ([`crate::engine::switch`]).
 pub const SEVERAL_VERSION: u8 = 2;
 
-/// Bytes of the kernel's name that the identity has space for.
-const NAME_BYTES: usize = 28;
-/// Bytes of an identity of several engines before the first of them, and of each.
+/// Bytes of an identity of several engines before the first of them.
 const HEAD_BYTES: usize = 20;
-const ENGINE_BYTES: usize = 48;
+/// Where the engine's name stands in that of one.
+const NAME_AT: usize = 36;
 
 /// A board's identity, compiled into its bitstream.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,64 +30,6 @@ pub struct Identity {
     /// log2 of the bytes of the ring that receives, and of the one that replays.
     pub down_bits: u8,
     pub up_bits: u8,
-}
-
-/// A board's description of one engine.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EngineIdentity {
-    /// Name of the kernel: a Verilog identifier, for people. `hash` decides.
-    pub kernel: String,
-    /// [`kernel_hash`] of the kernel's canonical text.
-    pub hash: u64,
-    pub pipelines: u32,
-    /// Lane groups, and banks of i registers.
-    pub groups: u32,
-    pub i_banks: u32,
-    /// Clocks from one pair to the next.
-    pub ii: u32,
-    pub jmem_records: u32,
-    /// Capacity of a run's segment list.
-    pub segments: u32,
-}
-
-impl EngineIdentity {
-    /// That of an engine whose kernel has the hash `hash`.
-    pub fn new(engine: &Config, hash: u64) -> EngineIdentity {
-        EngineIdentity {
-            kernel: engine.layout.kernel.clone(),
-            hash,
-            pipelines: engine.pipelines,
-            groups: engine.groups,
-            i_banks: engine.i_banks,
-            ii: engine.ii,
-            jmem_records: engine.jmem_records,
-            segments: engine.segments,
-        }
-    }
-
-    /// Lanes, groups, banks, and the clocks between pairs less one.
-    fn lanes(&self) -> [u8; 4] {
-        [self.pipelines as u8, self.groups as u8, self.i_banks as u8, (self.ii - 1) as u8]
-    }
-
-    fn name(&self) -> [u8; NAME_BYTES] {
-        let bytes = self.kernel.as_bytes();
-        std::array::from_fn(|k| bytes.get(k).copied().unwrap_or(0))
-    }
-
-    fn decode(lanes: &[u8], words: [u32; 2], hash: u64, name: &[u8]) -> EngineIdentity {
-        let name: Vec<u8> = name.iter().copied().take_while(|b| *b != 0).collect();
-        EngineIdentity {
-            kernel: String::from_utf8_lossy(&name).into_owned(),
-            hash,
-            pipelines: lanes[0] as u32,
-            groups: lanes[1] as u32,
-            i_banks: lanes[2] as u32,
-            ii: lanes[3] as u32 + 1,
-            segments: words[0],
-            jmem_records: words[1],
-        }
-    }
 }
 
 /// The 64-bit FNV-1a hash by which host and board agree on a kernel. `text` states pins, formats, operators and
@@ -134,18 +76,7 @@ impl Identity {
 
     /// Engine `number` behind the link, for a kernel of that layout. Its latency does not show on the stream.
     pub fn engine(&self, number: usize, layout: Layout) -> Config {
-        let engine = &self.engines[number];
-        Config {
-            layout,
-            pipelines: engine.pipelines,
-            groups: engine.groups,
-            i_banks: engine.i_banks,
-            jmem_records: engine.jmem_records,
-            stream_bits: self.stream_bits,
-            segments: engine.segments,
-            pipeline_latency: 1,
-            ii: engine.ii,
-        }
+        self.engines[number].config(layout, self.stream_bits)
     }
 
     /// Whether such a link can be built; the error says what cannot.
@@ -160,11 +91,7 @@ impl Identity {
                     other.kernel, engine.kernel
                 ));
             }
-            self.engine(k, Layout::default()).verify()?;
-            // Names are shown to people.
-            if let Some(wrong) = engine.kernel.chars().find(|c| !c.is_ascii_alphanumeric() && !"_$".contains(*c)) {
-                return Err(format!("the name of a kernel has letters, digits and `_`, not {wrong:?}"));
-            }
+            engine.verify(self.stream_bits)?;
         }
         if !matches!(self.stream_bits, 32 | 64 | 128) {
             return Err(format!("a stream is 32, 64 or 128 bits wide, not {}", self.stream_bits));
@@ -212,12 +139,7 @@ impl Identity {
         }
         bytes.extend([self.engines.len() as u8, 0, 0, 0]);
         line.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
-        for engine in &self.engines {
-            bytes.extend(engine.lanes());
-            [engine.segments, engine.jmem_records].iter().for_each(|word| bytes.extend(word.to_le_bytes()));
-            bytes.extend(engine.hash.to_le_bytes());
-            bytes.extend(engine.name());
-        }
+        self.engines.iter().for_each(|engine| bytes.extend(engine.bytes()));
         bytes
     }
 
@@ -228,15 +150,14 @@ impl Identity {
         let head: &[u8; HEAD_BYTES] = bytes.first_chunk().ok_or_else(short)?;
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|k| bytes[at + k]));
         let hash = |at: usize| u64::from_le_bytes(std::array::from_fn(|k| bytes[at + k]));
-        let engine = |lanes: usize, words: usize, at: usize| {
-            let name = &bytes[at + 8..at + 8 + NAME_BYTES];
-            EngineIdentity::decode(&bytes[lanes..lanes + 4], [word(words), word(words + 4)], hash(at), name)
-        };
         let (engines, line) = match head[4] {
-            PROTOCOL_VERSION if bytes.len() == Self::BYTES => (vec![engine(8, 12, 28)], 20),
+            PROTOCOL_VERSION if bytes.len() == Self::BYTES => {
+                let name = &bytes[NAME_AT..];
+                (vec![EngineIdentity::decode(&bytes[8..12], [word(12), word(16)], hash(28), name)], 20)
+            }
             SEVERAL_VERSION if head[8] > 1 && bytes.len() == HEAD_BYTES + ENGINE_BYTES * head[8] as usize => {
-                let starts = (HEAD_BYTES..bytes.len()).step_by(ENGINE_BYTES);
-                (starts.map(|at| engine(at, at + 4, at + 12)).collect(), 12)
+                let (engines, _) = bytes[HEAD_BYTES..].as_chunks();
+                (engines.iter().map(EngineIdentity::of_bytes).collect(), 12)
             }
             PROTOCOL_VERSION | SEVERAL_VERSION => return Err(short()),
             version => {

@@ -14,6 +14,10 @@
     reg was_asked_quiet;
     reg was_end;
     reg was_error;
+{%- if !ident.is_empty() %}
+    reg was_ident;
+    always @(posedge clk) was_ident <= reply_ident;
+{%- endif %}
     reg was_target;
     reg was_held;
     reg [@{stream_bits}@:0] was_beat;
@@ -37,6 +41,9 @@
                 assume (q_valid[k] && q_last[k] == was_last[k] && q_data[@{stream_bits}@ * k +: @{stream_bits}@] == was_data[@{stream_bits}@ * k +: @{stream_bits}@]);
         if (quiet) assume (q_valid == @{groups}@'d0 && count_valid == @{groups}@'d0);
         if (started && was_asked && !rst) assume (reply && reply_end == was_end && protocol_error == was_error);
+{%- if !ident.is_empty() %}
+        if (started && was_asked && !rst) assume (reply_ident == was_ident);
+{%- endif %}
         if (started && was_asked_quiet && !rst) assume (quiet);
         if (reply) assume (!first_target && !was_target);
         if (clear) assume (replied);

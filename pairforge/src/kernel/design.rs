@@ -117,11 +117,11 @@ impl Design {
 pub(super) fn build(graph: &Graph, sources: &Sources, engine: &Engine) -> Result<Design, BuildError> {
     let clock = engine.clock()?;
     let built = build_folded(graph, (clock, engine.interval), sources, Vec::new());
-    let config = engine.config(&built)?;
+    let hash = kernel_hash(&graph.canonical());
+    let config = Config { ident: Some(hash), ..engine.config(&built)? };
     let whole = design(&config, &built.netlist);
     let verilog = whole.netlist.verilog().map_err(|e| BuildError(e.to_string()))?;
     let file = format!("{}.v", whole.netlist.top);
-    let hash = kernel_hash(&graph.canonical());
     let manifest = Manifest::new(&built, &config, (clock, hash), &whole.top, vec![file.clone()]);
     Ok(Design { verilog, manifest: Manifest { verilog: vec![file], ..manifest }, built })
 }

@@ -1,4 +1,5 @@
-//! The backend `board:PORT`: engines on FPGA boards, behind the link of [`hdl::serial`] or of [`hdl::ethernet`].
+//! The backend `board:PORT`: engines on FPGA boards, behind the link of [`hdl::serial`] or of [`hdl::ethernet`], or behind a
+//! stream of bytes of their user's.
 //!
 //! A board runs the kernels that its bitstream was made of and says so when a session starts. Several ports may be
 //! named; each kernel goes to a board that runs it. Kernels of one board run at the same time.
@@ -6,22 +7,26 @@
 use super::network::Network;
 use super::serial::Serial;
 use super::session::{BoardSession, Session};
+use super::stream::StreamSession;
 use super::{BackendOptions, Entry, Needs};
 use crate::driver::StreamBackend;
 use crate::job::{Backend, BackendError};
 use hdl::engine::link::{Channel, Link, Shared};
 use hdl::serial::host::Timeouts;
-use hdl::serial::{Identity, kernel_hash};
+use hdl::serial::{EngineIdentity, kernel_hash};
 use pg2::graph::Graph;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Begins the name of a board on the network.
 const NETWORK: &str = "udp:";
+/// Begins the name of an engine behind a connection, and of one behind a command.
+const CONNECTION: &str = "tcp:";
+const COMMAND: &str = "pipe:";
 
 pub const ENTRY: Entry = Entry {
     name: "board",
     place: Some("PORT"),
-    summary: "an FPGA board at a serial port or, by `board:udp:ADDRESS`, on the network; `board:PORT,PORT` for boards with different kernels, or for ranks",
+    summary: "an FPGA board at a serial port or, by `board:udp:ADDRESS`, on the network; an engine behind your own transport by `board:tcp:HOST:PORT` or `board:pipe:COMMAND`; `board:PORT,PORT` for boards with different kernels, or for ranks",
     needs: Needs::Device,
     exact: true,
     clocked: true,
@@ -30,9 +35,20 @@ pub const ENTRY: Entry = Entry {
     open,
 };
 
-/// Opens the boards at `options.place`: ports separated by commas.
+/// The boards that a text names, separated by commas. A command may have commas in it, and is the last one.
+fn places(text: &str) -> Vec<&str> {
+    let (mut all, mut rest) = (Vec::new(), text.trim());
+    while let (false, Some((one, more))) = (rest.starts_with(COMMAND), rest.split_once(',')) {
+        all.push(one.trim());
+        rest = more.trim();
+    }
+    all.push(rest);
+    all
+}
+
+/// Opens the boards at `options.place`.
 fn open(options: &BackendOptions) -> Box<dyn Backend> {
-    let ports: Vec<String> = options.place.split(',').map(|p| p.trim().to_string()).collect();
+    let ports: Vec<String> = places(&options.place).into_iter().map(str::to_string).collect();
     let boards = Mutex::new((ports, Vec::<Opened>::new()));
     let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
         let (closed, open) = &mut *boards.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,7 +68,7 @@ fn open(options: &BackendOptions) -> Box<dyn Backend> {
 
 /// The boards of one rank among those that are named: each rank has as many, those of the first one first.
 pub fn of_rank(place: &str, rank: usize, ranks: usize) -> Result<String, BackendError> {
-    let boards: Vec<&str> = place.split(',').map(str::trim).collect();
+    let boards = places(place);
     let (count, each) = (boards.len(), boards.len() / ranks.max(1));
     if each * ranks == count {
         return Ok(boards[rank * each..(rank + 1) * each].join(","));
@@ -68,16 +84,22 @@ pub fn of_rank(place: &str, rank: usize, ranks: usize) -> Result<String, Backend
 /// A board with an open session.
 struct Opened {
     port: String,
-    identity: Identity,
+    engines: Vec<EngineIdentity>,
     session: Arc<Mutex<dyn Session>>,
     /// The same, as the links to its engines have it.
     shared: Shared,
 }
 
 impl Opened {
-    /// Opens a session with the board at a port: PORT, PORT@BAUD, udp:ADDRESS or udp:ADDRESS:PORT. The error names the port and
-    /// what to do.
+    /// Opens a session with the board at a port: PORT, PORT@BAUD, udp:ADDRESS or udp:ADDRESS:PORT, or behind
+    /// tcp:HOST:PORT or pipe:COMMAND. The error names the port and what to do.
     fn connect(text: &str, timeouts: Timeouts) -> Result<Opened, String> {
+        if let Some(address) = text.strip_prefix(CONNECTION) {
+            return Ok(Opened::new(StreamSession::tcp(address)?));
+        }
+        if let Some(command) = text.strip_prefix(COMMAND) {
+            return Ok(Opened::new(StreamSession::command(command)?));
+        }
         Ok(match text.strip_prefix(NETWORK) {
             Some(address) => Opened::new(BoardSession::open(Network::open(address)?, timeouts)?),
             None => Opened::new(BoardSession::open(Serial::named(text)?, timeouts)?),
@@ -85,20 +107,19 @@ impl Opened {
     }
 
     fn new<S: Session + 'static>(session: S) -> Opened {
-        let (port, identity) = (session.port().to_string(), session.identity().clone());
+        let (port, engines) = (session.port().to_string(), session.engines().to_vec());
         let session = Arc::new(Mutex::new(session));
-        Opened { port, identity, session: session.clone(), shared: session }
+        Opened { port, engines, session: session.clone(), shared: session }
     }
 
     /// The number of the engine that runs a kernel.
     fn number(&self, hash: u64) -> Option<usize> {
-        self.identity.engines.iter().position(|engine| engine.hash == hash)
+        self.engines.iter().position(|engine| engine.hash == hash)
     }
 
     /// A description of the board's kernels.
     fn runs(&self) -> String {
-        let kernels: Vec<String> =
-            self.identity.engines.iter().map(|e| format!("`{}` ({:016x})", e.kernel, e.hash)).collect();
+        let kernels: Vec<String> = self.engines.iter().map(|e| format!("`{}` ({:016x})", e.kernel, e.hash)).collect();
         format!("{} runs {}", self.port, kernels.join(" and "))
     }
 }
@@ -132,6 +153,13 @@ mod tests {
         assert!(
             refused("a,b,c", 2).contains("3 boards are named for 2 ranks") && refused("a,b,c", 2).contains("as many")
         );
+    }
+
+    #[test]
+    fn a_command_is_named_last_with_all_its_commas() {
+        assert_eq!(places("a@9600, udp:x ,tcp:h:1"), ["a@9600", "udp:x", "tcp:h:1"]);
+        assert_eq!(places("tcp:h:1, pipe:serve a,b | log , c"), ["tcp:h:1", "pipe:serve a,b | log , c"]);
+        assert_eq!(places("pipe:x,y"), ["pipe:x,y"]);
     }
 
     #[test]

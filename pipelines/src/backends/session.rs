@@ -4,10 +4,10 @@ use hdl::engine::link::{Board, LinkError, Receive};
 use hdl::engine::protocol::{END, Stream};
 use hdl::engine::switch::addressed;
 use hdl::engine::{Config, Layout};
-use hdl::serial::Identity;
 use hdl::serial::chunks::{Replies, Unit};
 use hdl::serial::host::{Failure, HostEnd, Timeouts};
 use hdl::serial::medium::Medium;
+use hdl::serial::{EngineIdentity, Identity};
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -43,8 +43,8 @@ pub struct BoardSession<P: Port> {
 
 /// A session, whatever its port.
 pub trait Session: Board {
-    /// The identity that the board reported.
-    fn identity(&self) -> &Identity;
+    /// The engines that the board reported, in the order of their numbers.
+    fn engines(&self) -> &[EngineIdentity];
 
     /// Name of the port.
     fn port(&self) -> &str;
@@ -95,6 +95,10 @@ impl<P: Port> BoardSession<P> {
         Ok(())
     }
 
+    fn identity(&self) -> &Identity {
+        self.host.identity().expect("the session of a connected board is open")
+    }
+
     fn gone(&self, e: io::Error) -> String {
         format!("{} is gone ({e}); connect the board again and start anew", self.port.name())
     }
@@ -115,8 +119,8 @@ impl<P: Port> Drop for BoardSession<P> {
 }
 
 impl<P: Port> Session for BoardSession<P> {
-    fn identity(&self) -> &Identity {
-        self.host.identity().expect("the session of a connected board is open")
+    fn engines(&self) -> &[EngineIdentity] {
+        &self.identity().engines
     }
 
     fn port(&self) -> &str {

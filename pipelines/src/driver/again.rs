@@ -106,7 +106,8 @@ impl Answers<'_> {
                 self.counters = Some(counters);
                 Ok(())
             }
-            Reply::End => Ok(()),
+            // Whoever opened the session has asked for an identity.
+            Reply::End | Reply::Ident(_) => Ok(()),
         }
     }
 

@@ -97,8 +97,13 @@ impl Drop for Driver {
 impl Driver {
     /// The whole engine as one model.
     pub fn flat(config: &Config, netlist: &Netlist, top: &str, options: &CycleOptions) -> Result<Driver, SimError> {
+        Self::text(config, (&text(netlist, top), top), options)
+    }
+
+    /// The same of Verilog as it is, of whose configuration only the width of the streams matters.
+    pub fn text(config: &Config, (verilog, top): (&str, &str), options: &CycleOptions) -> Result<Driver, SimError> {
         let trace = options.trace.is_some();
-        let (verilog, effort) = (text(netlist, top), options.effort);
+        let (verilog, effort) = (verilog.to_string(), options.effort);
         let source = Source { prefix: "Vengine".into(), top: top.into(), verilog, trace, clean: false, effort };
         let period = (1e6 / options.mhz).round() as u64;
         let driver = Flat { c: config, top: &source.prefix, trace, period, reset: RESET };

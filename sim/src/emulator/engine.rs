@@ -155,6 +155,13 @@ impl EmulatedEngine {
                 receive(&[wire::END_REPLY << 24]);
                 Some(())
             }
+            wire::IDENT => {
+                let hash = self.config.ident?;
+                body.is_empty().then_some(())?;
+                self.work(receive);
+                receive(&wire::Ident::new(&self.config, hash).packet());
+                Some(())
+            }
             _ => None,
         }
     }

@@ -180,6 +180,33 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
     engines.design(around, &identity)
 }
 
+/// An engine without a board around it.
+pub struct Engine {
+    pub design: Design,
+    pub stream_bits: u32,
+}
+
+/// The engine of a folder of `build`, at the clock that it would have on the board.
+pub fn alone(board: &'static Board, dir: &Path) -> Result<Engine, Failure> {
+    if dir.join("synth.json").exists() || !dir.is_dir() {
+        return Err(Failure::file(dir, "is no folder of `pairforge build`, whose engine has no link in front of it"));
+    }
+    let found = engines(board, dir)?;
+    let [(config, _)] = &found.engines[..] else {
+        let path = dir.join("manifest.json");
+        return Err(Failure::file(&path, "has several kernels; build one for each stream of bytes"));
+    };
+    let design = Design {
+        kernel: config.layout.kernel.clone(),
+        pipelines: config.pipelines,
+        verilog: found.verilog,
+        top: found.top,
+        mhz: found.mhz,
+        baud: 0,
+    };
+    Ok(Engine { design, stream_bits: config.stream_bits })
+}
+
 /// Where the simulation of a board on the network begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Pins {

@@ -4,7 +4,7 @@ use super::own::Whole;
 use super::{Args, LONGEST_PREFIX, config, made, prefix, warn_of_clock};
 use crate::manifest::{Manifest, Several};
 use hdl::circuit::target::Clock;
-use hdl::engine::{Design, design, switch};
+use hdl::engine::{Config, Design, design, switch};
 use hdl::export::Text;
 use hdl::serial::kernel_hash;
 use pairforge::kernel::fit::Wanted;
@@ -72,8 +72,8 @@ pub fn build(args: &Args, clock: Clock) -> Result<(), Failure> {
         .collect::<Result<_, Failure>>()?;
     let built = args.fit.build_all(&wanted, &|k, built| config(args, built, (k, count)))?;
     built.iter().for_each(|built| warn_of_clock(built, &args.clock));
-    let configs =
-        built.iter().enumerate().map(|(k, b)| config(args, b, (k, count))).collect::<Result<Vec<_>, Failure>>()?;
+    let of = |(k, b): (usize, &Built)| Ok(Config { ident: Some(kernels[k].hash), ..config(args, b, (k, count))? });
+    let configs = built.iter().enumerate().map(of).collect::<Result<Vec<Config>, Failure>>()?;
     let engines: Vec<Design> = configs.iter().zip(&built).map(|(c, b): (_, &Built)| design(c, &b.netlist)).collect();
     let first = match &args.prefix {
         None => named[0].name.clone(),

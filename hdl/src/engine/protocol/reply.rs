@@ -1,6 +1,6 @@
 //! The engine's replies, parsed: any words give a reply or an error, never a panic.
 
-use super::{Counters, END_REPLY, RESULT, STATUS_REPLY, reply_words};
+use super::{Counters, END_REPLY, IDENT_REPLY, Ident, RESULT, STATUS_REPLY, reply_words};
 use crate::Flags;
 use crate::engine::Config;
 
@@ -13,6 +13,8 @@ pub enum Reply {
     Status(Counters),
     /// Everything before END is done.
     End,
+    /// The engine's identity.
+    Ident(Ident),
 }
 
 impl Reply {
@@ -32,6 +34,7 @@ impl Reply {
                 Ok(Reply::Status(Counters { cycles: long(1), busy: long(3), pairs: long(5), protocol_error }))
             }
             END_REPLY => Ok(Reply::End),
+            IDENT_REPLY => Ident::parse(words).map(Reply::Ident),
             opcode => Err(format!("unknown opcode {opcode:#x}")),
         }
     }

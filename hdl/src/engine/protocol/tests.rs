@@ -24,6 +24,7 @@ fn config(pipelines: u32, stream_bits: u32) -> Config {
         segments: 16,
         pipeline_latency: 3,
         ii: 1,
+        ident: None,
     }
 }
 
@@ -149,5 +150,35 @@ fn engines_that_cannot_be_built_are_refused() {
         Config { pipeline_latency: 0, ..good.clone() },
     ] {
         assert!(bad.verify().is_err(), "{bad:?}");
+    }
+}
+
+#[test]
+fn an_identity_reads_back_and_others_are_refused() {
+    for stream_bits in [32, 64, 128] {
+        let config = Config { ii: 256, groups: 2, ..config(6, stream_bits) };
+        let ident = Ident::new(&config, 0xfedc_ba98_7654_3210);
+        let packet = ident.packet();
+        assert_eq!(packet.len(), IDENT_WORDS);
+        let mut padded = packet.to_vec();
+        pad(&mut padded, 0, config.beat_words());
+        for words in [&packet[..], &padded] {
+            assert_eq!(Ident::parse(words), Ok(ident.clone()));
+            assert_eq!(Reply::parse(words, &config), Ok(Reply::Ident(ident.clone())));
+        }
+        assert_eq!((ident.record_words, &packet[13..]), ([2, 3, 0, 3], &[2, 3, 0, 3][..]));
+        let with = |at: usize, word: u32| {
+            let mut words = packet;
+            words[at] = word;
+            Ident::parse(&words).expect_err("wrong")
+        };
+        assert!(with(0, END_REPLY << 24).contains("where an engine says what it is"));
+        assert!(with(0, packet[0] + 1).contains("speaks version 2 of the packets"));
+        assert!(with(0, IDENT_REPLY << 24 | 1).contains("a stream is 32, 64 or 128 bits wide, not 0"));
+        assert!(with(1, 0).contains("an engine has 1 to 255 pipelines, not 0"));
+        assert!(with(6, 0x2020_2020).contains("letters, digits"));
+        let longer = [&padded[..], &[0]].concat();
+        assert!(Ident::parse(&longer).expect_err("too long").contains("words, not 17"));
+        assert!(Ident::parse(&packet[..16]).expect_err("too short").contains("words, not 17"));
     }
 }

@@ -1,6 +1,6 @@
 //! Records to words and back, and packets to beats.
 
-use super::{END_REPLY, I, LOAD_J, PARAM, RESULT, RUN, STATUS_REPLY};
+use super::{END_REPLY, I, IDENT_REPLY, IDENT_WORDS, LOAD_J, PARAM, RESULT, RUN, STATUS_REPLY};
 use crate::Format;
 use crate::engine::{Config, Layout};
 
@@ -96,6 +96,7 @@ pub fn reply_words(header: u32, config: &Config) -> Option<usize> {
         }
         STATUS_REPLY => Some(7),
         END_REPLY => Some(1),
+        IDENT_REPLY => Some(IDENT_WORDS),
         _ => None,
     }
 }

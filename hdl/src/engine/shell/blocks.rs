@@ -106,6 +106,8 @@ struct Decode {
     i: String,
     status: String,
     end: String,
+    /// Where the engine knows what it is.
+    ident: Option<String>,
     lanes: u32,
     n_bits: u32,
     jmem_records: u32,
@@ -283,6 +285,7 @@ pub(super) fn decode(s: &Shape) -> Module {
         i: format!("{:02x}", protocol::I),
         status: format!("{:02x}", protocol::STATUS),
         end: format!("{:02x}", protocol::END),
+        ident: s.ident.map(|_| format!("{:02x}", protocol::IDENT)),
         lanes: s.lanes,
         n_bits: s.n_bits,
         jmem_records: s.jmem_records,
@@ -373,6 +376,7 @@ fn decode_ports(s: &Shape) -> Vec<(Dir, &str, u32)> {
         (Out, "clear", 1),
         (Out, "protocol_error", 1),
     ]);
+    ports.extend(s.ident.map(|_| (Out, "reply_ident", 1)));
     ports
 }
 

@@ -73,14 +73,16 @@ struct Reply<'a> {
     /// Words of STATUS with its beat padding, and how it is filled up.
     answer_words: u32,
     fill: &'static str,
-    answer_beats: u32,
+    status_beats: u32,
     at_bits: u32,
+    /// The beats of the answer to IDENT as literals; none where the engine has none.
+    ident: Vec<String>,
     /// The padding above the one word of END in its beat.
     end_fill: String,
 }
 
-/// Words of the longest answer that is no result: STATUS with its three counters.
-const ANSWER_WORDS: u32 = 7;
+/// Words of the answer to STATUS, with its three counters.
+const STATUS_WORDS: u32 = 7;
 
 /// Groups of targets between the lanes' last pair and its result; more than any sensible engine has under way.
 pub(super) const GROUPS_UNDER_WAY: u32 = 16;
@@ -166,8 +168,10 @@ fn collect_ports(s: &Shape) -> Vec<(Dir, &'static str, u32)> {
 }
 
 pub(super) fn reply(s: &Shape) -> Module {
-    let answer_words = ANSWER_WORDS.next_multiple_of(s.beat_words);
-    let answer_beats = answer_words / s.beat_words;
+    let answer_words = STATUS_WORDS.next_multiple_of(s.beat_words);
+    let status_beats = answer_words / s.beat_words;
+    let ident = ident_beats(s);
+    let longest = status_beats.max(ident.len() as u32);
     let template = Reply {
         prefix: &s.prefix,
         spread: s.spread,
@@ -180,12 +184,13 @@ pub(super) fn reply(s: &Shape) -> Module {
         all_bits: bits_for(s.all_lanes()),
         stream_bits: s.stream_bits,
         answer_words,
-        fill: if answer_words > ANSWER_WORDS { "32'd0, " } else { "" },
-        answer_beats,
-        at_bits: bits_for(answer_beats - 1),
+        fill: if answer_words > STATUS_WORDS { "32'd0, " } else { "" },
+        status_beats,
+        at_bits: bits_for(longest - 1),
+        ident,
         end_fill: if s.stream_bits > 32 { format!("{}'d0, ", s.stream_bits - 32) } else { String::new() },
     };
-    let ports = vec![
+    let mut ports = vec![
         (In, "clk", 1),
         (In, "rst", 1),
         (In, "q_data", s.groups * s.stream_bits),
@@ -206,5 +211,17 @@ pub(super) fn reply(s: &Shape) -> Module {
         (Out, "m_tlast", 1),
         (In, "m_tready", 1),
     ];
+    ports.extend(s.ident.map(|_| (In, "reply_ident", 1)));
     text_module(format!("{}_reply", s.prefix), "Sends results and answers.", ports, template)
+}
+
+/// The beats of the answer to IDENT as literals, filled up with zeros.
+fn ident_beats(s: &Shape) -> Vec<String> {
+    let Some(words) = &s.ident else { return Vec::new() };
+    let literal = |beat: &[u32]| {
+        let high = s.beat_words as usize - beat.len();
+        let digits: String = beat.iter().rev().map(|word| format!("{word:08x}")).collect();
+        format!("{}'h{}{digits}", s.stream_bits, "00000000".repeat(high))
+    };
+    words.chunks(s.beat_words as usize).map(literal).collect()
 }

@@ -63,6 +63,7 @@ impl Kernel {
             segments: 64,
             pipeline_latency: self.latency,
             ii: self.ii,
+            ident: None,
         }
     }
 }
@@ -241,7 +242,7 @@ pub fn simulate(engine: &mut CycleEngine, work: &Work) -> Outcome {
             }
         }
         Reply::Status(c) => counters = Some(c),
-        Reply::End => {}
+        Reply::End | Reply::Ident(_) => {}
     };
     engine.transfer(&work.stream(&config), &mut receive).unwrap_or_else(|e| panic!("{e}"));
     let beats = std::mem::take(&mut *beats.lock().unwrap());

@@ -44,6 +44,7 @@ pub fn config(layout: Layout, pipelines: u32, stream_bits: u32, pipeline_latency
         segments: 20,
         pipeline_latency,
         ii: 1,
+        ident: Some(0xfedc_ba98_7654_3210),
     }
 }
 

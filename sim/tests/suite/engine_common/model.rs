@@ -3,7 +3,7 @@
 use super::pair;
 use hdl::Flags;
 use hdl::engine::Config;
-use hdl::engine::protocol::{self, Counters, Packing, Reply};
+use hdl::engine::protocol::{self, Counters, Ident, Packing, Reply};
 use hdl::number::reduce::{Accumulator, Record};
 
 /// The run that I packets belong to.
@@ -81,6 +81,12 @@ impl Model {
                 self.abandon();
                 self.body(words, 1, 0)?;
                 self.replies.push(Reply::End);
+                Ok(())
+            }
+            protocol::IDENT => {
+                let hash = self.config.ident.ok_or(Refused)?;
+                self.body(words, 1, 0)?;
+                self.replies.push(Reply::Ident(Ident::new(&self.config, hash)));
                 Ok(())
             }
             _ => Err(Refused),

@@ -38,6 +38,7 @@ fn command(config: &Config, dice: &mut Random, s: &mut Stream) {
         0..4 => load(config, dice, s),
         4 => s.param(&words(dice, config.layout.param_words())),
         5 => s.status(dice.chance(0.3)),
+        6 if dice.chance(0.3) => s.ident(),
         6 => s.end(),
         _ => run(config, dice, s),
     }
@@ -69,6 +70,7 @@ fn run(config: &Config, dice: &mut Random, s: &mut Stream) {
         match dice.below(12) {
             0 => load(config, dice, s),
             1 => s.param(&words(dice, config.layout.param_words())),
+            2 if dice.chance(0.3) => s.ident(),
             2 => s.status(false),
             _ => {}
         }

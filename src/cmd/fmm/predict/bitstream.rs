@@ -56,6 +56,7 @@ pub fn machine(asked: &Wanted, board: &'static Board, dir: &Path) -> Result<Mach
             pipelines: e.pipelines,
             groups: e.groups,
             i_banks: e.i_banks,
+            ident: None,
             ii: e.ii,
             segments: e.segments,
             stream_bits: said.stream_bits,
