@@ -1,5 +1,6 @@
 //! `pairforge build`: a kernel as a self-contained synthesisable design.
 
+mod bare;
 mod own;
 pub mod several;
 
@@ -45,6 +46,9 @@ pub struct Args {
     /// What the names of all modules begin with, by default the kernel's name
     #[arg(long, value_name = "NAME")]
     prefix: Option<String>,
+    /// Write the pipeline alone, without the engine: a pair with `in_valid` goes in each clock, its values with `out_valid` come out
+    #[arg(long, conflicts_with_all = ["pipelines", "groups", "jmem", "stream", "ii", "fit", "testbench", "ip_xact", "wave", "project"])]
+    bare: bool,
     /// Also write a self-checking testbench with its vectors, for any Verilog simulator
     #[arg(long)]
     testbench: bool,
@@ -150,6 +154,9 @@ impl Args {
 pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock(args.fit.device())?;
     args.own.check(clock)?;
+    if args.bare {
+        return bare::build_bare(&args, clock);
+    }
     if args.files.len() > 1 {
         return several::build(&args, clock);
     }

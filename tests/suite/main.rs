@@ -1,6 +1,7 @@
 //! Tests of the command line, as a user runs it: one module a subject.
 
 mod backends;
+mod bare;
 mod board;
 mod book;
 mod check;

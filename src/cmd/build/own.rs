@@ -67,6 +67,16 @@ impl OwnArgs {
         )))
     }
 
+    /// Refuses components of languages whose texts are about an engine's streams.
+    pub fn check_bare(&self) -> Result<(), Failure> {
+        match self.wrapper.iter().find(|name| *name != "vhdl") {
+            Some(name) => {
+                Err(Failure::Usage(format!("--bare has no --wrapper {name}; take vhdl, or the Verilog itself")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The tools of which projects are asked for, each once.
     fn tools(&self) -> impl Iterator<Item = &'static Tool> {
         let again = |k: &usize| self.project[..*k].contains(&self.project[*k]);
