@@ -130,7 +130,8 @@ fn other_kernel(graph: &Graph, hash: u64, open: &[Opened]) -> String {
     let name = &graph.name;
     format!(
         "no board runs the kernel `{name}` ({hash:016x}): {found}; make its bitstream with `pairforge synth {name} --board \
-         BOARD -o DIR` and load it with `pairforge deploy DIR`"
+         BOARD -o DIR` and load it with `pairforge deploy DIR`, or its engine for a transport of your own with `pairforge \
+         build {name}`"
     )
 }
 
