@@ -92,7 +92,8 @@ fn bare(name: &str, built: &Built) -> Result<Netlist, Failure> {
     }
     let mut netlist = built.plain();
     let inner = netlist.module(&netlist.top).expect("a netlist has its top");
-    let latency = built.schedule.depth;
+    // Sums take their values out of the pipeline in parts, which are put together in a clock of their own.
+    let latency = built.schedule.depth + 1;
     let mut top = Module { name: format!("{name}_bare"), latency, ..Module::default() };
     top.doc = vec![
         "The pipeline alone: a pair may go in each clock. Parameters stand still while pairs are on their way."
@@ -104,31 +105,45 @@ fn bare(name: &str, built: &Built) -> Result<Netlist, Failure> {
     for port in inner.ports.iter().filter(|p| p.name != "clk") {
         top.port(port.dir, port.name.clone(), port.width);
     }
-    let connections: Vec<String> = inner.ports.iter().map(|p| format!("        .{0}({0})", p.name)).collect();
-    let shifted =
-        if latency == 1 { "in_valid".to_string() } else { format!("{{on_way{}, in_valid}}", range_of(latency - 1)) };
-    top.items.push(Item::Text(format!(
-        "    // Clocks from a pair and in_valid to its values and out_valid.
-    localparam LATENCY = {latency};
-    reg [LATENCY - 1:0] on_way;
-    always @(posedge clk)
-        if (rst) on_way <= {latency}'d0;
-        else on_way <= {shifted};
-    assign out_valid = on_way[LATENCY - 1];
-    {inner} pipeline (
-{}
-    );",
-        connections.join(",\n"),
-        inner = inner.name
-    )));
+    top.items.push(Item::Text(body(inner, latency)));
     netlist.top = top.name.clone();
     netlist.add(top);
     Ok(netlist)
 }
 
-/// The low bits of a register, so many.
-fn range_of(width: u32) -> String {
-    if width == 1 { "[0]".to_string() } else { range(width).trim().to_string() }
+/// The text around the pipeline: `valid` on its way, and a register for each output.
+fn body(inner: &Module, latency: u32) -> String {
+    let outputs: Vec<_> = inner.ports.iter().filter(|p| p.dir == Dir::Out).collect();
+    let nets: String = outputs.iter().map(|p| format!("    wire {}next_{};\n", range(p.width), p.name)).collect();
+    let registers: String = outputs
+        .iter()
+        .map(|p| {
+            let (range, name) = (range(p.width), &p.name);
+            format!("    reg {range}last_{name};\n    always @(posedge clk) last_{name} <= next_{name};\n    assign {name} = last_{name};\n")
+        })
+        .collect();
+    let connection = |p: &hdl::rtl::netlist::Port| {
+        let before = if p.dir == Dir::Out { "next_" } else { "" };
+        format!("        .{0}({before}{0})", p.name)
+    };
+    let connections: Vec<String> = inner.ports.iter().map(connection).collect();
+    format!(
+        "    // Clocks from a pair and in_valid to its values and out_valid.
+    localparam LATENCY = {latency};
+    reg [LATENCY - 1:0] on_way;
+    always @(posedge clk)
+        if (rst) on_way <= {latency}'d0;
+        else on_way <= {{on_way[LATENCY - 2:0], in_valid}};
+    assign out_valid = on_way[LATENCY - 1];
+{nets}    {} pipeline (
+{}
+    );
+{registers}",
+        inner.name,
+        connections.join(",\n")
+    )
+    .trim_end()
+    .to_string()
 }
 
 /// An instance of the module, to be copied.
