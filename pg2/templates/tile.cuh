@@ -34,7 +34,7 @@ PF void mark(Guards &guards, const uint32_t way, const uint32_t threads, const u
 }
 
 // The targets of a thread against the groups of its stretch.
-PF void add_stretch(const Real4 *s, const uint32_t groups, const Guards &guards, const Real (&at)[SHARED][3], const Real eps2,
+PF void add_stretch(const Real4 *s, const uint32_t groups, const Guards &guards, const Real (&at)[SHARED][3], const Setting &setting,
                     const Real least, Sums (&sums)[SHARED])
 {
     for (uint32_t group = 0; group < groups;) {
@@ -52,7 +52,7 @@ PF void add_stretch(const Real4 *s, const uint32_t groups, const Guards &guards,
                     sums[t].close += is_close;
                     // Without a charge, and moved so that all is a number, it adds 0.
                     const Real moved[3] = {is_close ? at[t][0] + 1 : x[0], x[1], x[2]};
-                    pair(at[t], moved, is_close ? (Real)0 : a.w, eps2, &sums[t].potential, sums[t].gradient);
+                    pair(at[t], moved, is_close ? (Real)0 : a.w, setting, &sums[t].potential, sums[t].gradient);
                 }
             }
             group++;
@@ -69,7 +69,7 @@ PF void add_stretch(const Real4 *s, const uint32_t groups, const Guards &guards,
                 const Real x[3] = {a.x, a.y, a.z};
 #pragma unroll
                 for (int t = 0; t < SHARED; t++)
-                    pair(at[t], x, a.w, eps2, &sums[t].potential, sums[t].gradient);
+                    pair(at[t], x, a.w, setting, &sums[t].potential, sums[t].gradient);
             }
         }
     }
@@ -95,7 +95,7 @@ PF uint32_t target_of(const Division &d, const uint32_t t, const uint32_t target
 // too close to a target. Each way begins in another bank: its stretch has an odd number of sources.
 template <class Load>
 PF void add_sources(const uint32_t sources, const Division &d, Real4 (&tile)[TILE + MOST_WAYS], Guards &guards,
-                    const Real (&at)[SHARED][3], const Real eps2, const Real least, Sums (&sums)[SHARED], Load load)
+                    const Real (&at)[SHARED][3], const Setting &setting, const Real least, Sums (&sums)[SHARED], Load load)
 {
     const uint32_t threads = d.threads, ways = d.ways, way = d.way, place = d.place;
     const bool works = way < ways;
@@ -119,7 +119,7 @@ PF void add_sources(const uint32_t sources, const Division &d, Real4 (&tile)[TIL
         }
         __syncthreads();
         if (works)
-            add_stretch(tile + way * pitch, filled / UNROLL, guards, at, eps2, least, sums);
+            add_stretch(tile + way * pitch, filled / UNROLL, guards, at, setting, least, sums);
     }
 }
 

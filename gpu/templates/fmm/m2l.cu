@@ -6,7 +6,7 @@
 PF void load(Buffer &buffer, const Problem &p, const Step &step, const uint32_t chunk, const Target *targets, const uint32_t level)
 {
     const int vectors = CHUNK / VECTOR;
-    const Real *const matrix = p.matrices + (uint64_t)step.matrix * TERMS * PITCH + chunk * CHUNK;
+    const Real *const matrix = p.matrices + (uint64_t)(step.matrix + FIRST_MATRIX(level)) * TERMS * PITCH + chunk * CHUNK;
     const Real *const m = p.m + (uint64_t)level_start(level) * PITCH + chunk * CHUNK;
     for (uint32_t k = threadIdx.x; k < TERMS * vectors; k += M2L_THREADS) {
         const uint32_t row = k / vectors, v = k % vectors;
@@ -49,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(M2L_THREADS, M2L_BLOCKS) m2l(const 
     __syncthreads();
 
     const uint32_t group = threadIdx.x / GROUPS, place = threadIdx.x % GROUPS;
-    Real sums[ROWS][SHARE] = {};
+    Real sums[OWN_ROWS][SHARE] = {};
     Step step = step_of(p, octant, 0), next = step;
     load(buffers[0], p, step, 0, targets, level);
     uint32_t k = 0, chunk = 0, now = 0;
@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(M2L_THREADS, M2L_BLOCKS) m2l(const 
         const int cell = targets[place + j * GROUPS].cell;
         if (cell >= 0)
 #pragma unroll
-            for (int i = 0; i < ROWS; i++)
-                l[(uint64_t)cell * PITCH + group + i * ROWS] = sums[i][j];
+            for (int i = 0; i < OWN_ROWS; i++)
+                l[(uint64_t)cell * PITCH + group + i * ROW_GROUPS] = sums[i][j];
     }
 }

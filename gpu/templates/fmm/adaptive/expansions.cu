@@ -21,7 +21,7 @@ PF void add_moments(const Problem &p, const uint32_t first, const uint32_t end, 
             relative(r, middle, p, at);
             q = start(at, (Real)r.q);
         }
-        harmonics(at[0], at[1], at[2], q, [&](const int place, const Real value) { add_of_warp(sums, place, value); });
+        BASIS(at[0], at[1], at[2], q, [&](const int place, const Real value) { add_of_warp(sums, place, value); });
     }
 }
 
@@ -75,10 +75,10 @@ PF void make_factors(const Problem &p, const Real *const terms, Real4 *const fac
 
 PF void add_regular(const Real4 *const factors, const Real *const at, Real (&sum)[4])
 {
-    harmonics(at[0], at[1], at[2], (Real)1, [&](const int place, const Real value) {
+    BASIS(at[0], at[1], at[2], (Real)1, [&](const int place, const Real value) {
         const Real4 f = factors[place];
         sum[0] += f.x * value;
-        if (place < ORDER * ORDER) {
+        if (place < SLOPE_TERMS) {
             sum[1] += f.y * value;
             sum[2] += f.z * value;
             sum[3] += f.w * value;
@@ -89,7 +89,7 @@ PF void add_regular(const Real4 *const factors, const Real *const at, Real (&sum
 // The factors from what P2P gives for a leaf to boxes.
 PF void units_of(const Problem &p, const Cell &leaf, Real &potential, Real &gradient)
 {
-    const Real edge = SINGLE ? (Real)side(leaf.level) : (Real)1;
+    const Real edge = SINGLE && !BLACK_BOX ? (Real)side(leaf.level) : (Real)1;
     potential = edge * (Real)p.potential;
     gradient = edge * edge * (Real)p.gradient;
 }
@@ -163,7 +163,7 @@ extern "C" __global__ void __launch_bounds__(32 * L2P_WARPS) l2p(const Problem p
         return;
     Real4 *const factors = all[threadIdx.x / 32];
     const Middle middle = middle_of(own);
-    const Real potential = (Real)middle.side, gradient = potential * potential;
+    const Real side = (Real)middle.side, potential = POTENTIAL_UNIT(side), gradient = potential * side * slope_of(p);
 #if PERIODIC
     const double unit = SINGLE ? 1 : middle.side;
     const Background around = background(p, middle.x / unit, middle.y / unit, middle.z / unit);

@@ -6,7 +6,7 @@
 PF void load(Buffer &buffer, const Problem &p, const Step &step, const uint32_t chunk, const Targets &all)
 {
     const int vectors = CHUNK / VECTOR;
-    const Real *const matrix = p.matrices + (uint64_t)step.matrix * TERMS * PITCH + chunk * CHUNK;
+    const Real *const matrix = p.matrices + (uint64_t)(step.matrix + FIRST_MATRIX(all.level)) * TERMS * PITCH + chunk * CHUNK;
     const Real *const m = p.m + chunk * CHUNK;
     for (uint32_t k = threadIdx.x; k < TERMS * vectors; k += M2L_THREADS) {
         const uint32_t row = k / vectors, v = k % vectors;
@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(M2L_THREADS, M2L_BLOCKS) m2l(const 
     const uint32_t octant = find_targets(p, all, blockIdx.x);
 
     const uint32_t group = threadIdx.x / GROUPS, place = threadIdx.x % GROUPS, count = all.step_count;
-    Real sums[ROWS][SHARE] = {};
+    Real sums[OWN_ROWS][SHARE] = {};
     if (count > 0) {
         Step step = step_of(p, octant, all.steps[0]), next = step;
         load(buffers[0], p, step, 0, all);
@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(M2L_THREADS, M2L_BLOCKS) m2l(const 
         const uint32_t cell = all.cells[place + j * GROUPS];
         if (cell != NONE)
 #pragma unroll
-            for (int i = 0; i < ROWS; i++)
-                p.l[(uint64_t)cell * PITCH + group + i * ROWS] = sums[i][j];
+            for (int i = 0; i < OWN_ROWS; i++)
+                p.l[(uint64_t)cell * PITCH + group + i * ROW_GROUPS] = sums[i][j];
     }
 }
