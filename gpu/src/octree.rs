@@ -15,7 +15,7 @@ use fmm::direct::p2p::Near;
 use fmm::octree::executor::{Executor, Progress, Stage, State, Work};
 use fmm::octree::{FmmError, Plan, Precision};
 use fmm::parallel::prelude::*;
-use pg2::backend::cuda::p2p::{NAME, Names, Real, Shape, module, pair};
+use pg2::backend::cuda::p2p::{NAME, Names, Real, Shape, module, pair, pair_of_differences};
 use pg2::graph::Graph;
 use pipelines::job::BackendError;
 use pipelines::octree::bind::P2p;
@@ -120,6 +120,31 @@ impl Gpu {
         P2p::bind(kernel, false, &[]).is_ok() && pair(kernel, &Names::USUAL, Real::F32).is_ok()
     }
 
+    /// Whether it runs all stages with a kernel, whatever function that is: one that has a native form, and a gradient.
+    pub fn takes_function(kernel: &Graph, given: &[(String, f64)]) -> bool {
+        let has_gradient = P2p::bind(kernel, true, given).is_ok_and(|p2p| p2p.gradient.is_some());
+        has_gradient && pair_of_differences(kernel, &Names::USUAL, Real::F32).is_ok()
+    }
+
+    /// Opens so many GPUs to run all stages with such a kernel, values given for parameters of its own.
+    pub fn open_function(
+        name: &'static str,
+        kernel: &Graph,
+        given: &[(String, f64)],
+        devices: usize,
+    ) -> Result<Gpu, FmmError> {
+        let units = P2p::bind(kernel, true, given)?;
+        Gpu::open_bound((name, kernel, units), |there| Gpu::first(devices, there))
+    }
+
+    /// The first GPUs, if there are so many.
+    fn first(asked: usize, there: usize) -> Result<Vec<usize>, String> {
+        match asked <= there {
+            true => Ok((0..asked).collect()),
+            false => Err(format!("{asked} GPUs are asked for and {there} found; take as many with --gpus")),
+        }
+    }
+
     /// Opens the first GPU for a kernel that it takes.
     pub fn open(name: &'static str, kernel: &Graph) -> Result<Gpu, FmmError> {
         Gpu::open_gpus(name, kernel, 1)
@@ -137,9 +162,9 @@ impl Gpu {
 
     /// Opens the GPUs of one of several processes or threads, which share out those of their machine.
     pub fn open_shared(name: &'static str, kernel: &Graph, share: &Share) -> Result<Gpu, FmmError> {
-        Gpu::open_these(name, kernel, |there| match share.devices.filter(|asked| *asked > there) {
-            Some(asked) => Err(format!("{asked} GPUs are asked for and {there} found; take as many with --gpus")),
-            None => Ok(share.devices(there)),
+        Gpu::open_these(name, kernel, |there| {
+            share.devices.map_or(Ok(()), |asked| Gpu::first(asked, there).map(drop))?;
+            Ok(share.devices(there))
         })
     }
 
@@ -150,6 +175,14 @@ impl Gpu {
         choose: impl FnOnce(usize) -> Result<Vec<usize>, String>,
     ) -> Result<Gpu, FmmError> {
         let units = P2p::bind(kernel, false, &[])?;
+        Gpu::open_bound((name, kernel, units), choose)
+    }
+
+    /// The same for a kernel that is bound.
+    fn open_bound(
+        (name, kernel, units): (&'static str, &Graph, P2p),
+        choose: impl FnOnce(usize) -> Result<Vec<usize>, String>,
+    ) -> Result<Gpu, FmmError> {
         device::ready().map_err(BackendError::from)?;
         let chosen = choose(device::count()).map_err(BackendError::Tool)?;
         let open = || -> Result<(Vec<Device>, bool), CudaError> {
@@ -175,6 +208,11 @@ impl Gpu {
             tree: TreeKind::default(),
             links: RefCell::default(),
         })
+    }
+
+    /// Whether the kernel is 1/r.
+    pub fn is_coulomb(&self) -> bool {
+        self.units.coulomb
     }
 
     /// The number of GPUs, and whether all can copy from each other without the host.

@@ -17,10 +17,10 @@ struct __align__(4 * sizeof(Real)) Real4 { Real x, y, z, w; };
 struct Sums { Real potential, gradient[3]; uint32_t close; };
 
 // Adds what a source gives at a place. A text that sums other things has this, and the two functions below, for its own sources and sums.
-PF void add_pair(const Real *const at, const Real4 &s, const Real eps2, Sums &sums)
+PF void add_pair(const Real *const at, const Real4 &s, const Setting &setting, Sums &sums)
 {
     const Real x[3] = {s.x, s.y, s.z};
-    pair(at, x, s.w, eps2, &sums.potential, sums.gradient);
+    pair(at, x, s.w, setting, &sums.potential, sums.gradient);
 }
 
 // The source at another x, where it adds 0.
@@ -53,7 +53,7 @@ PF void mark(Guards &guards, const uint32_t way, const uint32_t threads, const u
 
 // The targets of a thread against the groups of its stretch.
 template <class Source, class Sums>
-PF void add_stretch(const Source *s, const uint32_t groups, const Guards &guards, const Real (&at)[SHARED][3], const Real eps2,
+PF void add_stretch(const Source *s, const uint32_t groups, const Guards &guards, const Real (&at)[SHARED][3], const Setting &setting,
                     const Real least, Sums (&sums)[SHARED])
 {
     for (uint32_t group = 0; group < groups;) {
@@ -69,7 +69,7 @@ PF void add_stretch(const Source *s, const uint32_t groups, const Guards &guards
                     const bool is_close = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < least;
                     sums[t].close += is_close;
                     // Moved so that all is a number.
-                    add_pair(at[t], is_close ? silent(a, at[t][0] + 1) : a, eps2, sums[t]);
+                    add_pair(at[t], is_close ? silent(a, at[t][0] + 1) : a, setting, sums[t]);
                 }
             }
             group++;
@@ -85,7 +85,7 @@ PF void add_stretch(const Source *s, const uint32_t groups, const Guards &guards
                 const Source a = s[k];
 #pragma unroll
                 for (int t = 0; t < SHARED; t++)
-                    add_pair(at[t], a, eps2, sums[t]);
+                    add_pair(at[t], a, setting, sums[t]);
             }
         }
     }
@@ -111,7 +111,7 @@ PF uint32_t target_of(const Division &d, const uint32_t t, const uint32_t target
 // too close to a target. Each way begins in another bank: its stretch has an odd number of sources.
 template <class Source, class Sums, class Load>
 PF void add_sources(const uint32_t sources, const Division &d, Source (&tile)[TILE + MOST_WAYS], Guards &guards,
-                    const Real (&at)[SHARED][3], const Real eps2, const Real least, Sums (&sums)[SHARED], Load load)
+                    const Real (&at)[SHARED][3], const Setting &setting, const Real least, Sums (&sums)[SHARED], Load load)
 {
     const uint32_t threads = d.threads, ways = d.ways, way = d.way, place = d.place;
     const bool works = way < ways;
@@ -135,7 +135,7 @@ PF void add_sources(const uint32_t sources, const Division &d, Source (&tile)[TI
         }
         __syncthreads();
         if (works)
-            add_stretch(tile + way * pitch, filled / UNROLL, guards, at, eps2, least, sums);
+            add_stretch(tile + way * pitch, filled / UNROLL, guards, at, setting, least, sums);
     }
 }
 

@@ -14,6 +14,7 @@
 
 mod coefficients;
 mod compress;
+pub mod dense;
 mod derivatives;
 pub mod images;
 pub mod kept;

@@ -10,6 +10,7 @@
 
 mod adaptive;
 mod ask;
+mod black_box;
 pub mod communicator;
 mod depth;
 pub mod links;
@@ -29,6 +30,7 @@ use super::driver::{self, Kernels, Times};
 use super::gpu_device::{GpuDevice, Size};
 use super::p2p::Number;
 use adaptive::Adaptive;
+use black_box::BlackBox;
 use communicator::{Team, bytes_of};
 use fmm::data::periodic::Periodic;
 use fmm::expansion::solid::dense::Dense;
@@ -43,9 +45,10 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use text::Shape;
 
-pub use depth::{DEEPEST, best_leaf, depth_for, m2l_pairs};
+pub use black_box::MOST_BLACK_BOX;
+pub use depth::{DEEPEST, Prices, best_leaf, depth_for, m2l_pairs};
 pub use memory::{MOST_GPUS, Status};
-pub use text::{Shape as FmmShape, adaptive as adaptive_text_of, text as text_of};
+pub use text::{Basis as FmmBasis, Shape as FmmShape, adaptive as adaptive_text_of, text as text_of};
 
 /// Two cells of one level at integer offset d are near if d.d is below this.
 pub const NEAR2: u64 = 4;
@@ -143,6 +146,9 @@ pub struct GpuFmm<T: Number, C: GpuDevice = Device> {
     periodic: Option<Periodic>,
     /// Offsets beyond which M2L takes the order below.
     lower_beyond: Option<f64>,
+    /// The kernel, where it is expanded as it is.
+    black_box: Option<BlackBox>,
+    prices: Prices,
     /// Whether the last adaptive tree had levels that a sort by the upper digits does not know.
     is_deep: bool,
     /// Particles of all GPUs, and the parts that they are shared out in.
@@ -169,6 +175,19 @@ impl Extra {
         let key = |extra: &Extra| (extra.periodic.map(|p| p.axes), extra.lower_beyond, extra.wanted);
         key(self) == key(other)
     }
+}
+
+/// The properties of an FMM on GPUs that do not change.
+struct Asked<'a> {
+    graph: &'a Graph,
+    order: usize,
+    units: Units,
+    extra: Extra,
+    black_box: Option<BlackBox>,
+}
+
+fn basis_of(black_box: &Option<BlackBox>) -> FmmBasis {
+    if black_box.is_some() { FmmBasis::Chebyshev } else { FmmBasis::Harmonics }
 }
 
 /// How many particles there are.
@@ -214,7 +233,8 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
     ) -> Result<Loaded<T, C>, CudaError> {
         let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
         let of_images: &[&str] = if periodic.is_some() { &KERNELS_PERIODIC } else { &[] };
-        let names = KERNELS.iter().chain(of_f32).chain(of_images).copied();
+        let of_basis: &[&str] = if shape.basis == FmmBasis::Chebyshev { &["place_matrices"] } else { &[] };
+        let names = KERNELS.iter().chain(of_f32).chain(of_images).chain(of_basis).copied();
         let mut kernels = Kernels::default();
         kernels.compile(device, text, names, T::ARITHMETIC, |name, kernel| {
             if shape.memory_of(name) > 0 {
@@ -263,9 +283,15 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         units: Units,
         extra: &Extra,
     ) -> Result<GpuFmm<T, C>, CudaError> {
-        let Extra { periodic, lower_beyond, wanted } = *extra;
+        let asked = Asked { graph, order, units, extra: *extra, black_box: None };
+        GpuFmm::of(devices, asked)
+    }
+
+    fn of(devices: &[C], asked: Asked) -> Result<GpuFmm<T, C>, CudaError> {
+        let Asked { graph, order, units, extra: Extra { periodic, lower_beyond, wanted }, black_box } = asked;
+        let basis = basis_of(&black_box);
         let memory = devices.iter().map(C::shared_memory).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
-        let shape = Shape::new(order, T::REAL).with_memory(memory).with_wanted(wanted, T::REAL);
+        let shape = Shape::new(basis, order, T::REAL).with_memory(memory).with_wanted(wanted, T::REAL);
         // What sums second derivatives is no kernel of the user's, and has no units.
         let plain = Units { potential: 1.0, gradient: 1.0, length: 1.0 };
         let units = if wanted == Wanted::default() { units } else { plain };
@@ -289,6 +315,8 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             tree,
             periodic,
             lower_beyond,
+            black_box,
+            prices: Prices::new(basis, order, T::REAL),
             is_deep: false,
             n: 0,
             parts: Parts { devices: 1, kinds: 1 },
@@ -299,11 +327,12 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
 
     /// Takes other options, if tables and texts are the same; whether they are.
     pub fn takes(&mut self, extra: &Extra) -> bool {
-        let is_like = extra.is_like(&Extra {
-            periodic: self.periodic,
-            lower_beyond: self.lower_beyond,
-            wanted: self.shape.wanted,
-        });
+        let is_like = self.black_box.is_none()
+            && extra.is_like(&Extra {
+                periodic: self.periodic,
+                lower_beyond: self.lower_beyond,
+                wanted: self.shape.wanted,
+            });
         if is_like {
             self.periodic = extra.periodic;
         }

@@ -12,7 +12,9 @@ use crate::cuda::device::Device;
 use crate::cuda::driver::{Outcome, reported};
 use crate::cuda::gpu_device::GpuDevice;
 use crate::cuda::octree::communicator::{Communicator, SingleProcess, Team, numbers};
-use crate::cuda::octree::{Extra, FmmShape, GpuFmm, MOST_ORDER, NEAR2, Run, TreeKind, Units, best_leaf};
+use crate::cuda::octree::{
+    Extra, FmmBasis, FmmShape, GpuFmm, MOST_BLACK_BOX, MOST_ORDER, NEAR2, Prices, Run, TreeKind, Units, best_leaf,
+};
 use crate::cuda::p2p::Number;
 use fmm::data::particles::Field;
 use fmm::data::problem::Geometry;
@@ -88,7 +90,16 @@ impl Gpu {
     pub fn refuses(&self, options: &FmmOptions) -> Option<String> {
         let why = match () {
             _ if self.units.gradient.is_none() => "the P2P kernel gives no gradient",
-            _ if options.basis != Basis::Solid => "the expansion is not the one in solid harmonics",
+            _ if !self.is_coulomb() && options.basis != Basis::Chebyshev => "the kernel has no such expansion",
+            _ if !matches!(options.basis, Basis::Solid | Basis::Chebyshev) => {
+                "the expansion is neither the one in solid harmonics nor the black-box one"
+            }
+            _ if options.basis == Basis::Chebyshev && options.periodic.is_some() => {
+                "the expansion has no images of the box there"
+            }
+            _ if options.basis == Basis::Chebyshev && options.order > MOST_BLACK_BOX => {
+                return Some(format!("the order is above {MOST_BLACK_BOX}"));
+            }
             _ if near2(options.theta) != NEAR2 => "theta is not 0.5",
             _ if options.near_only => "there is no far field",
             _ if options.order > MOST_ORDER => return Some(format!("the order is above {MOST_ORDER}")),
@@ -104,7 +115,7 @@ impl Gpu {
 
     /// The leaf size that costs least for uniform particles if the GPU runs all stages.
     pub fn whole_leaf(n: usize, options: &FmmOptions) -> usize {
-        best_leaf(n, options.order, real(options.precision))
+        best_leaf(n, Prices::new(basis(options), options.order, real(options.precision)))
     }
 
     /// All stages with other processes, each with its part of the task and as many GPUs: results of this one's share of the particles.
@@ -203,6 +214,9 @@ impl Gpu {
         if options.periodic.is_some() {
             return Ok(Err("direct sums on the GPU have no images".into()));
         }
+        if !self.is_coulomb() {
+            return Ok(Err("direct sums on the GPU are those of 1/r".into()));
+        }
         let leaf = Gpu::whole_leaf(n, options);
         let none = Geometry { sources: [&[]; 3], targets: None };
         let wanted = Wanted::default();
@@ -255,9 +269,14 @@ fn prepare(
 ) -> Result<(), CudaError> {
     let (order, precision) = (options.order, options.precision);
     let extra = Extra { periodic: options.periodic, lower_beyond: options.lower_beyond, wanted };
+    let is_black_box = basis(options) == FmmBasis::Chebyshev;
     let is_there = match there {
-        Some(Ready::F32(o, whole)) => *o == order && precision == Precision::F32 && whole.takes(&extra),
-        Some(Ready::F64(o, whole)) => *o == order && precision == Precision::F64 && whole.takes(&extra),
+        Some(Ready::F32(..)) if precision == Precision::F64 => false,
+        Some(Ready::F64(..)) if precision == Precision::F32 => false,
+        Some(Ready::F32(_, whole)) if is_black_box => whole.takes_black_box(options),
+        Some(Ready::F64(_, whole)) if is_black_box => whole.takes_black_box(options),
+        Some(Ready::F32(o, whole)) => *o == order && whole.takes(&extra),
+        Some(Ready::F64(o, whole)) => *o == order && whole.takes(&extra),
         None => false,
     };
     if is_there {
@@ -267,10 +286,16 @@ fn prepare(
     let P2p { units, length, .. } = units;
     let units = Units { potential: units.potential, gradient: units.gradient, length: *length };
     *there = Some(match precision {
+        Precision::F32 if is_black_box => Ready::F32(order, GpuFmm::black_box(devices, kernel, options)?),
+        Precision::F64 if is_black_box => Ready::F64(order, GpuFmm::black_box(devices, kernel, options)?),
         Precision::F32 => Ready::F32(order, GpuFmm::with_options(devices, kernel, order, units, &extra)?),
         Precision::F64 => Ready::F64(order, GpuFmm::with_options(devices, kernel, order, units, &extra)?),
     });
     Ok(())
+}
+
+fn basis(options: &FmmOptions) -> FmmBasis {
+    if options.basis == Basis::Chebyshev { FmmBasis::Chebyshev } else { FmmBasis::Harmonics }
 }
 
 fn real(precision: Precision) -> Real {

@@ -205,9 +205,9 @@ PF void load(Buffer &buffer, const Real *const matrix, const Real *const m, cons
 // Where a block is among the columns of its steps.
 struct Turn { uint32_t k, chunk; Step step; };
 
-// Adds the products of `count` steps. `find(k)` is a step, and `source(step, c)` a cell's source.
+// Adds the products of `count` steps with some matrices and expansions. `find(k)` is a step, and `source(step, c)` a cell's source.
 template <class Find, class Source>
-PF void add_steps(ProductSums &sums, Buffer (&buffers)[M2L_BUFFERS], Sources &sources, const Problem &p, const Real *const m,
+PF void add_steps(ProductSums &sums, Buffer (&buffers)[M2L_BUFFERS], Sources &sources, const Real *const matrices, const Real *const m,
                   const uint32_t count, const Find find, const Source source)
 {
     const auto find_sources = [&](const uint32_t k, const Step &step) {
@@ -231,7 +231,7 @@ PF void add_steps(ProductSums &sums, Buffer (&buffers)[M2L_BUFFERS], Sources &so
     // What is needed next is on its way, and the sources of the step behind it are found, while one buffer is computed.
     const auto load_next = [&]() {
         if (next.k < count) {
-            const Real *const matrix = p.matrices + (uint64_t)next.step.matrix * TERMS * PITCH + next.chunk * CHUNK;
+            const Real *const matrix = matrices + (uint64_t)next.step.matrix * TERMS * PITCH + next.chunk * CHUNK;
             load(buffers[last], matrix, m + next.chunk * CHUNK, sources[next.k % 2]);
             last = last + 1 == M2L_BUFFERS ? 0 : last + 1;
             if (advance(next) && next.k < count)

@@ -13,8 +13,6 @@
 
 #define SIDE(level) (1u << (level))
 #define FIRST_LEVEL (PERIODIC ? 0 : 2)  // the first one with expansions: with periodic boundaries, images of cells are far from the second on
-#define ROWS (ORDER + 1)        // degrees of an expansion
-#define TERMS (ROWS * ROWS)     // its terms, by degree
 #define VECTOR (16 / (int)sizeof(Real))
 
 struct __align__(16) Vector { Real v[VECTOR]; };
@@ -88,7 +86,7 @@ struct Problem {
     const Real *up, *down, *matrices, *slopes;
     const int32_t *steps, *slope_terms;
     double shift, centre[3], rest[3], size, charge;
-    double eps2;                            // of P2P, in units of its frame
+    double eps2;                            // of P2P, in boxes in f32, and in scaled coordinates in f64
     double wide_eps2;                       // the same in scaled coordinates
     double potential, gradient;             // of P2P, from units of its frame to boxes
     double wide_potential, wide_gradient;   // from scaled coordinates to units of the frame
@@ -104,6 +102,7 @@ struct Problem {
     uint64_t wraps;                         // bits of the axes along which the box repeats itself
     const double *lattice;                  // with periodic boundaries, what takes the root's multipole to its local expansion: by columns
     const int64_t *moments;                 // and those of all charges
+    const double *law;                      // of a black-box expansion: see setting.cu
 };
 
 // The cells of all levels from the first one with expansions to before this one.

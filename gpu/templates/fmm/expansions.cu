@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(128) p2m(const Problem p)
         Real at[3] = {0, 0, 0}, q = 0;
         if (first + lane < end)
             q = relative(p.records[first + lane], cell, p, at);
-        harmonics(at[0], at[1], at[2], q, [&](const int place, const Real value) { add_of_warp(sums, place, value); });
+        BASIS(at[0], at[1], at[2], q, [&](const int place, const Real value) { add_of_warp(sums, place, value); });
     }
     Real *const m = p.m + (uint64_t)(level_start(p.depth) + cell) * PITCH;
     take_sums(sums, [&](const int place, const Real sum) { m[place] = sum; });
@@ -46,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(32 * L2P_WARPS) l2p(const Problem p
         make_factors(p, p.l + (uint64_t)(level_start(p.depth) + cell) * PITCH, factors);
         __syncwarp();
     }
-    const Real potential = (Real)SIDE(p.depth), gradient = potential * potential;
+    const Real side = (Real)SIDE(p.depth), potential = POTENTIAL_UNIT(side), gradient = potential * side * slope_of(p);
 #if PERIODIC
     const Place place = place_of(p, cell);
     const double edge = 1.0 / SIDE(p.depth);

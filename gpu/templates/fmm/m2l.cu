@@ -14,7 +14,7 @@ extern "C" __global__ void __launch_bounds__(M2L_THREADS, M2L_BLOCKS) m2l(const 
     __syncthreads();
     const uint64_t first = (uint64_t)level_start(tile.level) * PITCH;
     ProductSums sums = {};
-    add_steps(sums, buffers, sources, p, p.m + first, LISTED, [&](const uint32_t k) { return step_of(p, tile.octant, k); },
+    add_steps(sums, buffers, sources, matrices_of(p, tile.level), p.m + first, LISTED, [&](const uint32_t k) { return step_of(p, tile.octant, k); },
               [&](const Step &step, const uint32_t c) { return source_of(p, targets[c], step, tile.level); });
     take_sums(sums, product_place(), [&](const int c, const int row, const Real sum) {
         const int cell = targets[c].cell;

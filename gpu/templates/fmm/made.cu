@@ -51,7 +51,8 @@ extern "C" __global__ void __launch_bounds__(256) direct(const Problem p, const 
 
 // What each of some slices of the share's sources gives at `count` places, in f64 and the user's units. A block takes 128 places and a
 // slice. `up` has the places, three numbers each; five come to `near` for each place of each slice: potential, gradient, and how many
-// sources are so close that f64 does not hold what they give.
+// sources are so close that f64 does not hold what they give. Sums of a kernel that is not 1/r are in its own units, for a box whose edge
+// stands in `size`.
 extern "C" __global__ void __launch_bounds__(128) reference(const Problem p, const uint32_t count, const uint32_t slices)
 {
     __shared__ Wide tile[128];
@@ -59,6 +60,10 @@ extern "C" __global__ void __launch_bounds__(128) reference(const Problem p, con
     const double *const at = (const double *)p.up + 3 * own;
     const uint64_t begin = p.targets * slice / slices, end = p.targets * (slice + 1) / slices;
     double sum[5] = {0, 0, 0, 0, 0};
+#if BLACK_BOX
+    const wide::Setting setting = wide_setting(p);
+    const double origin[3] = {0, 0, 0};
+#endif
     for (uint64_t first = begin; first < end; first += 128) {
         const uint64_t j = first + threadIdx.x < end ? first + threadIdx.x : begin;
         tile[threadIdx.x] = {p.x[j], p.y[j], p.z[j], p.q[j]};
@@ -71,10 +76,15 @@ extern "C" __global__ void __launch_bounds__(128) reference(const Problem p, con
             const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
             const bool is_apart = r2 > 0;
             sum[4] += r2 < 1e-100 && (d[0] != 0 || d[1] != 0 || d[2] != 0);
+#if BLACK_BOX
+            if (is_apart)
+                wide::pair(origin, d, s.q, setting, &sum[0], sum + 1);
+#else
             const double inverse = is_apart ? rsqrt(r2 + p.eps2) : 0, potential = s.q * inverse, force = potential * (inverse * inverse);
             sum[0] += potential;
             for (int a = 0; a < 3; a++)
                 sum[1 + a] += force * d[a];
+#endif
         }
         __syncthreads();
     }

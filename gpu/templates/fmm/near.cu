@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
     TargetSums sums[SHARED] = {};
 
     uint32_t u = 0;
-    add_sources(sources, d, tile, guards, at, (Real)p.eps2, CLOSE, sums, [&](const uint32_t number, Real4 &s) {
+    add_sources(sources, d, tile, guards, at, setting_of(p, SIDE(p.depth)), CLOSE, sums, [&](const uint32_t number, Real4 &s) {
         while (number >= rows[u + 1].begin)
             u++;
 #if PERIODIC
@@ -177,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
                 if (!steps.may_be_close) {
                     const double step = p.size / 2147483648.0;
                     const double far[3] = {steps.d[0] * step, steps.d[1] * step, steps.d[2] * step};
-                    add_wide(far, other.q, p.wide_eps2, sum);
+                    add_wide(far, other.q, wide_setting(p), sum);
                     continue;
                 }
 #endif
@@ -191,7 +191,7 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
                 if (r2 < 1e-120)
                     atomicAdd((unsigned long long *)&p.status->lost, 1ull);
                 else
-                    add_wide(d, s.q, p.wide_eps2, sum);
+                    add_wide(d, s.q, wide_setting(p), sum);
             }
         }
         for (int a = 0; a < RESULTS; a++)

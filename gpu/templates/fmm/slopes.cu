@@ -1,6 +1,6 @@
-// The potential of a sum of regular harmonics, and its derivatives, which are such sums too.
+// The potential of a sum of regular harmonics, or of polynomials, and its derivatives, which are such sums too.
 
-// The factors of regular harmonics in a potential and in its derivatives, by a warp.
+// The factors of these functions in a potential and in its derivatives, by a warp.
 PF void make_factors(const Problem &p, const Real *const terms, Result *const factors)
 {
     for (uint32_t k = threadIdx.x % 32; k < TERMS; k += 32) {
@@ -37,10 +37,10 @@ PF void make_factors(const Problem &p, const Real *const terms, Result *const fa
 
 PF void add_regular(const Result *const factors, const Real *const at, Real (&sum)[RESULTS])
 {
-    harmonics(at[0], at[1], at[2], (Real)1, [&](const int place, const Real value) {
+    BASIS(at[0], at[1], at[2], (Real)1, [&](const int place, const Real value) {
         const Result f = factors[place];
         sum[0] += f.x * value;
-        if (place < ORDER * ORDER) {
+        if (place < SLOPE_TERMS) {
             sum[1] += f.y * value;
             sum[2] += f.z * value;
             sum[3] += f.w * value;

@@ -22,7 +22,7 @@ template <class R> PF void add_derivatives(const R *const d, const R q, const R 
     (sum[7] += n[1] * f[1] - unit, sum[8] += n[1] * f[2], sum[9] += n[2] * f[2] - unit);
 }
 
-PF void add_pair(const Real *const at, const Real4 &s, const Real eps2, TargetSums &sums)
+PF void add_pair(const Real *const at, const Real4 &s, const Setting &eps2, TargetSums &sums)
 {
     const Real d[3] = {s.x - at[0], s.y - at[1], s.z - at[2]};
     add_derivatives(d, s.w, eps2, sums.values);
@@ -83,10 +83,10 @@ PF bool is_number(const Result &r)
 typedef Real4 Result;
 typedef Sums TargetSums;
 
-PF void add_wide(const double *const d, const double q, const double eps2, double *const sum)
+PF void add_wide(const double *const d, const double q, const wide::Setting &setting, double *const sum)
 {
     const double origin[3] = {0, 0, 0};
-    wide::pair(origin, d, q, eps2, &sum[0], sum + 1);
+    wide::pair(origin, d, q, setting, &sum[0], sum + 1);
 }
 
 PF Result result_of(const Sums &s) { return {s.potential, s.gradient[0], s.gradient[1], s.gradient[2]}; }

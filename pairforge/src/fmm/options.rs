@@ -182,7 +182,7 @@ pub fn options(asked: &Options, native: bool) -> FmmOptions {
 
 impl Options {
     /// The parameters of the kernel, if there is one.
-    fn kernel_params(&self) -> Vec<(String, f64)> {
+    pub(super) fn kernel_params(&self) -> Vec<(String, f64)> {
         #[cfg(feature = "kernels")]
         return self.kernel.as_ref().map_or(Vec::new(), |kernel| kernel.params().to_vec());
         #[cfg(not(feature = "kernels"))]

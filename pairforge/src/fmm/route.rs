@@ -26,6 +26,8 @@ pub struct Route {
     /// Whether native code runs everything, and the kernel of P2P where it does so on a GPU.
     pub native: bool,
     pub on_gpu: Option<Graph>,
+    /// The kernel that is not 1/r which a GPU is to run all stages with; where it does not, its P2P runs as on any backend.
+    pub function: Option<Graph>,
     /// Whether the GPU is to run all stages.
     pub whole: bool,
     pub options: FmmOptions,
@@ -35,7 +37,8 @@ impl Route {
     pub fn new(asked: &Options) -> Result<Route, Error> {
         let (entry, place) = backends::find(&asked.backend).map_err(|e| Error::Options(e.to_string()))?;
         let on_gpu = on_gpu(entry, asked);
-        if asked.gpus.is_some_and(|count| count > 1) && on_gpu.is_none() {
+        let function = if on_gpu.is_none() { function(entry, asked) } else { None };
+        if asked.gpus.is_some_and(|count| count > 1) && on_gpu.is_none() && function.is_none() {
             return Err(Error::Options("--gpus shares out native code on GPUs; take it with --backend cuda".into()));
         }
         let has_m2l_kernel = matches!(asked.m2l, M2l::Kernel(_));
@@ -44,7 +47,7 @@ impl Route {
         let native = on_gpu.is_some() || entry.native && entry.needs != Needs::Gpu && is_plain;
         let mut options = options(asked, native);
         #[cfg(feature = "cuda")]
-        let whole = whole::asked(asked, on_gpu.is_some())?;
+        let whole = whole::asked(asked, on_gpu.is_some() || function.is_some())? && on_gpu.is_some();
         #[cfg(not(feature = "cuda"))]
         let whole = false;
         if whole && asked.enlarge != 1.0 {
@@ -56,7 +59,7 @@ impl Route {
         if asked.expansion.is_none() && (whole || entry.native && is_free) {
             options.basis = Basis::Solid;
         }
-        Ok(Route { entry, place: place.to_string(), native, on_gpu, whole, options })
+        Ok(Route { entry, place: place.to_string(), native, on_gpu, function, whole, options })
     }
 
     /// Refuses options that do not go together.
@@ -101,6 +104,20 @@ fn on_gpu(entry: &Entry, asked: &Options) -> Option<Graph> {
     #[cfg(feature = "cuda")]
     return Some(p2p(asked)).filter(Gpu::takes_kernel);
     #[cfg(not(feature = "cuda"))]
+    None
+}
+
+/// The kernel that a GPU runs all stages with, where it is another one than 1/r.
+#[cfg(feature = "cuda")]
+fn function(entry: &Entry, asked: &Options) -> Option<Graph> {
+    let is_far_native = !matches!(asked.m2l, M2l::Kernel(_));
+    let is_taken = entry.needs == Needs::Gpu && entry.native && is_far_native && whole::is_free(asked);
+    let kernel = asked.kernel.as_ref().filter(|_| is_taken)?.graph();
+    Gpu::takes_function(kernel, &asked.kernel_params()).then(|| kernel.clone())
+}
+
+#[cfg(not(feature = "cuda"))]
+fn function(_: &Entry, _: &Options) -> Option<Graph> {
     None
 }
 

@@ -27,6 +27,9 @@ pub struct Solver {
     pub kernels: Option<Kernels>,
     #[cfg(feature = "cuda")]
     gpu: Option<Gpu>,
+    /// The GPU that runs all stages with a kernel that is not 1/r.
+    #[cfg(feature = "cuda")]
+    black_box: Option<Gpu>,
     /// Options that keep the tolerance of the first run, where a GPU runs all stages.
     #[cfg(feature = "cuda")]
     found: Option<FmmOptions>,
@@ -53,6 +56,12 @@ impl Solver {
             let open = |kernel| Gpu::open_gpus(route.entry.name, kernel, asked.gpus.unwrap_or(1));
             route.on_gpu.as_ref().map(open).transpose()?
         };
+        #[cfg(feature = "cuda")]
+        let black_box = {
+            let (given, count) = (&route.options.params, asked.gpus.unwrap_or(1));
+            let open = |kernel| Gpu::open_function(route.entry.name, kernel, given, count);
+            route.function.as_ref().map(open).transpose()?
+        };
         let backend = (route.entry.open)(&BackendOptions { place: route.place.clone(), ..asked.engine.clone() });
         Ok(Solver {
             asked,
@@ -60,6 +69,8 @@ impl Solver {
             kernels,
             #[cfg(feature = "cuda")]
             gpu,
+            #[cfg(feature = "cuda")]
+            black_box,
             #[cfg(feature = "cuda")]
             found: None,
             backend,
@@ -147,16 +158,19 @@ impl Solver {
         options: &FmmOptions,
         progress: &mut Progress,
     ) -> Result<Option<Result<Solutions, String>>, Error> {
-        let Solver { asked, route, gpu, known, found: kept, .. } = self;
-        let Some(gpu) = gpu.as_mut().filter(|_| route.whole && !problem.is_empty()) else { return Ok(None) };
-        let p2p = route.on_gpu.as_ref().map(of_graph);
+        let Solver { asked, route, gpu, black_box, known, found: kept, .. } = self;
+        let Some(gpu) = gpu.as_mut().filter(|_| route.whole).or(black_box.as_mut()).filter(|_| !problem.is_empty())
+        else {
+            return Ok(None);
+        };
+        let p2p = route.on_gpu.as_ref().or(route.function.as_ref()).map(of_graph);
         let task = Task { asked, options, problem, known, native: route.native, p2p };
         let found = match asked.tolerance {
             Some(wanted) => whole::within(gpu, wanted, &task, kept)?,
             None => whole::run(gpu, problem, options, asked)?,
         };
         let Ok(Solutions { fields, mut stats }) = found else { return Ok(Some(found)) };
-        task.complete(&mut stats, &fields, None, progress)?;
+        task.complete(&mut stats, &fields, task.plan_of_sums()?.as_ref(), progress)?;
         Ok(Some(Ok(Solutions { fields, stats })))
     }
 

@@ -7,13 +7,18 @@ use fmm::octree::options::Wanted;
 use fmm::octree::{FmmOptions, Solutions};
 use gpu::octree::Gpu;
 
+/// Whether translations may run on a GPU by the options.
+pub(super) fn is_free(asked: &Options) -> bool {
+    asked.translations != Some(Translations::Cpu) && on_cpu_alone(asked).is_none()
+}
+
 /// Whether the GPU is to run all stages. `on_gpu` says that it runs P2P natively.
 pub(super) fn asked(asked: &Options, on_gpu: bool) -> Result<bool, Error> {
     let is_wanted = asked.wants_gpu();
     if !on_gpu || asked.translations == Some(Translations::Cpu) {
         return match is_wanted {
             true => Err(Error::Options(
-                "--translations gpu is for backend cuda with a P2P kernel that is 1/r and no M2L kernel".into(),
+                "--translations gpu is for backend cuda with a P2P kernel that has a native form there and a gradient, and no M2L kernel".into(),
             )),
             false => Ok(false),
         };

@@ -1,8 +1,7 @@
 //! The CUDA texts without a GPU: compiled for the host against real-arithmetic semantics, and by NVRTC for a GPU, whose code is read.
 
-use fmm::expansion::solid::dense::Dense;
 use gpu::cuda::compile::{self, Arithmetic, Form};
-use gpu::cuda::octree::{FmmShape, MOST_ORDER, NEAR2, text_of};
+use gpu::cuda::octree::{FmmBasis, FmmShape, MOST_ORDER, NEAR2, text_of};
 use gpu::cuda::p2p::Number;
 use gpu::cuda::plane;
 use hdl::Flags;
@@ -335,8 +334,9 @@ fn the_fmm_of_the_card_compiles_in_every_order_without_spills() {
     if !has_nvrtc() {
         return;
     }
-    fn check<T: Number>(graph: &Graph, order: usize, is_periodic: bool) {
-        let (dense, shape) = (Dense::new(order, NEAR2), FmmShape::new(order, T::REAL));
+    fn check<T: Number>(graph: &Graph, basis: FmmBasis, order: usize, is_periodic: bool) {
+        let shape = FmmShape::new(basis, order, T::REAL);
+        let dense = shape.dense(order, NEAR2, None);
         let text = text_of::<T>(graph, &dense, &shape, is_periodic).expect("it is P2P");
         let code = compile::compile(&text, ARCH, T::ARITHMETIC, Form::Cubin).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(stack(&code), 0, "{} of order {order} in {:?}, {shape:?}", graph.name, T::REAL);
@@ -346,9 +346,14 @@ fn the_fmm_of_the_card_compiles_in_every_order_without_spills() {
     for order in (1..=10).chain([11, 18, 26, MOST_ORDER]) {
         // Images change how a kernel reads its input, not by the order.
         for is_periodic in [false, true].into_iter().take(if order == 5 { 2 } else { 1 }) {
-            check::<f32>(&p2p[0], order, is_periodic);
-            check::<f64>(&p2p[0], order, is_periodic);
+            check::<f32>(&p2p[0], FmmBasis::Harmonics, order, is_periodic);
+            check::<f64>(&p2p[0], FmmBasis::Harmonics, order, is_periodic);
         }
+    }
+    let yukawa = pairforge::kernel::shipped("p2p_yukawa").expect("it is shipped").graph().clone();
+    for order in [1, 6, 10] {
+        check::<f32>(&yukawa, FmmBasis::Chebyshev, order, false);
+        check::<f64>(&yukawa, FmmBasis::Chebyshev, order, false);
     }
 }
 

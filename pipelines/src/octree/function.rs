@@ -5,15 +5,15 @@ mod smooth;
 
 use super::calibrate;
 use crate::octree::bind::{Feed, Feeds, P2p};
-use crate::octree::offload::{DifferenceKernel, KernelBox, Partners};
+use crate::octree::offload::{DifferenceKernel, KernelBox, Partners, at_zero};
 use fmm::arith::scale::{exponent, ldexp};
 use fmm::expansion::chebyshev::images::Lattice;
 use fmm::expansion::chebyshev::{self, Function, Symmetry};
 use fmm::octree::kernel::KernelError;
 use fmm::octree::{FmmOptions, far_images};
 use fmm::tree::{MAX_LEVEL, lists};
-use hdl::Rounding;
 use hdl::op::semantics::Real;
+use hdl::{Format, Rounding};
 use pg2::graph::Graph;
 use sim::reference::real::{Pairs, RealKernel, RealSources, in_numbers};
 use std::sync::Arc;
@@ -99,6 +99,36 @@ pub fn function(graph: &Graph, setting: &Setting, cells: &Cells) -> Result<Arc<d
              leave the far field out with --near-only, or take cut-offs and branches out of the kernel",
             2.0 * edge
         ))),
+    }
+}
+
+/// A kernel of P2P as a machine of its own runs it: on differences of places in boxes, as it is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Law {
+    /// A box in the kernel's unit of length, and its values for a potential and a component of a gradient of 1 in boxes.
+    pub length: f64,
+    pub units: [f64; 2],
+    /// The values of its parameters, in the order of records.
+    pub params: Vec<f64>,
+    /// Whether a particle acts on itself and on others in its place.
+    pub acts_at_zero: bool,
+}
+
+impl Law {
+    pub fn new(graph: &Graph, setting: &Setting) -> Result<Law, KernelError> {
+        let p2p = P2p::bind(graph, true, setting.given)?;
+        let window = setting.window;
+        let (length, eps, edge) = (window.length(p2p.length), window.length(setting.eps), window.edge(setting.edge));
+        let wanted = at_zero::values(&p2p, eps, edge);
+        let acts_at_zero = at_zero::acts_at_zero(&in_numbers(graph), &p2p, &wanted);
+        // Floats are what they are; others are rounded, as wherever the kernel is evaluated.
+        let rounded = |((_, format), x): (&(Feed, Format), &f64)| match format.frac() {
+            Some(_) => format.to_f64(Real::cast(*format, Rounding::Nearest, *x).0.bits()),
+            None => *x,
+        };
+        let params = p2p.params.iter().zip(&wanted).map(rounded).collect();
+        let units = [0, 1].map(|a| p2p.unit(a) / window.boxed(a, 1.0));
+        Ok(Law { length, units, params, acts_at_zero })
     }
 }
 

@@ -1,6 +1,6 @@
 //! P2P and M2L by kernels on a backend: encode, run, decode, and compute flagged targets again (RULES H4 to H8).
 
-mod at_zero;
+pub(crate) mod at_zero;
 mod close;
 mod differences;
 mod images;

@@ -66,16 +66,16 @@ impl Matrices for Offsets {
 }
 
 /// The coefficients at offsets that follow from one another by exchanging axes.
-struct Alike {
-    matrix: Vec<f64>,
-    offsets: Vec<Exchanged>,
+pub struct Alike {
+    pub matrix: Vec<f64>,
+    pub offsets: Vec<Exchanged>,
 }
 
 /// An offset, how many offsets its matrix serves, and for each term that of the matrix that it is.
-struct Exchanged {
-    offset: [i64; 3],
+pub struct Exchanged {
+    pub offset: [i64; 3],
     serves: f64,
-    terms: Vec<usize>,
+    pub terms: Vec<usize>,
 }
 
 impl<T: Vectors> Table<T> {
@@ -150,7 +150,7 @@ impl<T: Vectors> Table<T> {
 
 impl Between<'_> {
     /// The coefficients at all offsets that have a matrix of their own.
-    fn matrices(&self) -> Vec<Alike> {
+    pub fn matrices(&self) -> Vec<Alike> {
         let symmetry = self.kernel.symmetry();
         let highest = 2 * reach(self.near2) + 1;
         let lowest = if symmetry == Symmetry::None { -highest } else { 0 };

@@ -67,7 +67,6 @@ impl Dense {
         let (up, down) = (0..8).map(shifts).map(|[up, down]| (up, down)).unzip();
         let orders = Orders::new(order, near2).lower_beyond(lower_beyond);
         let offsets = offsets((order, near2), orders, &weights, has_matrices);
-        let of_octant = |octant: usize| (0..offsets.len()).filter(|k| is_seen(offsets[*k].at, octant, near2)).collect();
         Dense {
             order,
             weights: weights[..size].to_vec(),
@@ -76,21 +75,19 @@ impl Dense {
             up,
             down,
             slopes,
-            lists: std::array::from_fn(of_octant),
+            lists: lists(&places(near2), near2),
             offsets,
         }
     }
 }
 
 /// A square matrix column after column, from one row after row.
-fn by_columns(rows: Vec<f64>, size: usize) -> Vec<f64> {
+pub(in crate::expansion) fn by_columns(rows: Vec<f64>, size: usize) -> Vec<f64> {
     (0..size * size).map(|k| rows[k % size * size + k / size]).collect()
 }
 
 fn offsets((order, near2): (usize, u64), orders: Orders, weights: &[f64], has_matrices: bool) -> Vec<Offset> {
-    let (all, most) = (terms(order), 2 * reach(near2) + 1);
-    let axis = || -most..=most;
-    let places = axis().flat_map(|x| axis().flat_map(move |y| axis().map(move |z| [x, y, z])));
+    let all = terms(order);
     let one = |at: [i64; 3]| {
         let needed = orders.at(at);
         let place = at.map(|x| x as f64);
@@ -106,8 +103,20 @@ fn offsets((order, near2): (usize, u64), orders: Orders, weights: &[f64], has_ma
         let matrix = (0..all.len()).flat_map(|a| (0..all.len()).map(move |b| (a, b))).map(|(a, b)| entry(a, b));
         Offset { at, order: needed, terms: count(needed), matrix: matrix.collect(), derivatives: Vec::new() }
     };
-    let places: Vec<[i64; 3]> = places.filter(|at| is_listed(*at, near2)).collect();
-    places.into_par_iter().map(one).collect()
+    places(near2).into_par_iter().map(one).collect()
+}
+
+/// All offsets of M2L.
+pub(in crate::expansion) fn places(near2: u64) -> Vec<[i64; 3]> {
+    let most = 2 * reach(near2) + 1;
+    let axis = || -most..=most;
+    let all = axis().flat_map(|x| axis().flat_map(move |y| axis().map(move |z| [x, y, z])));
+    all.filter(|at| is_listed(*at, near2)).collect()
+}
+
+/// For the targets of each octant the offsets in its list.
+pub(in crate::expansion) fn lists(places: &[[i64; 3]], near2: u64) -> [Vec<usize>; 8] {
+    std::array::from_fn(|octant| (0..places.len()).filter(|k| is_seen(places[*k], octant, near2)).collect())
 }
 
 /// Whether a target in an octant has a source at this offset in its list: their parents are near.

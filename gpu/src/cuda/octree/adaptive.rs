@@ -8,23 +8,24 @@ mod memory;
 mod stages;
 
 use super::communicator::{Team, Transfer, numbers};
-use super::depth::{best_leaf, best_of_any, cost};
+use super::depth::{Prices, best_leaf, best_of_any, cost};
 use super::memory::Tables;
 use super::periodic::{self, Images};
 use super::run::{Scales, Tick};
 use super::text::{Shape, adaptive as text_of};
-use super::{GpuFmm, Loaded, NEAR2, Run, Status};
+use super::{GpuFmm, Loaded, NEAR2, Run, Status, TreeKind};
 use crate::cuda::CudaError;
 use crate::cuda::driver::{Kernels, Outcome, Times};
 use crate::cuda::gpu_device::{GpuDevice, Size};
 use crate::cuda::p2p::Number;
 use fmm::direct::p2p::Limits;
-use memory::{COUNTS, Counted, DEEPEST, Levels, ListRoom, MOST_LEAF, Memory, Problem, SHORT};
+pub use memory::Problem;
+use memory::{COUNTS, Counted, DEEPEST, Levels, ListRoom, MOST_LEAF, Memory, SHORT};
 use pg2::backend::cuda::p2p::{Real, Unfit};
 use stages::On;
 use std::ops::Range;
 
-const KERNELS: [&str; 21] = [
+const KERNELS: [&str; 19] = [
     "keys",
     "count_digits",
     "scan_rows",
@@ -39,8 +40,6 @@ const KERNELS: [&str; 21] = [
     "p2m",
     "m2m",
     "m2l",
-    "p2l",
-    "m2p",
     "l2l",
     "p2p",
     "again",
@@ -48,11 +47,14 @@ const KERNELS: [&str; 21] = [
     "spread",
 ];
 
+/// Those of the lists W and X, which are empty where a kernel is expanded as it is: they go by properties of harmonics.
+const KERNELS_OF_LISTS: [&str; 2] = ["p2l", "m2p"];
+
 /// Kernels, tables and memory of the adaptive tree on a GPU.
 pub struct Adaptive<T: Number, C: GpuDevice> {
-    shape: Shape,
-    kernels: Kernels<C>,
-    tables: Tables<T, C>,
+    pub shape: Shape,
+    pub kernels: Kernels<C>,
+    pub tables: Tables<T, C>,
     memory: Memory<T, C>,
 }
 
@@ -64,14 +66,9 @@ const MOST_PAIRS: f64 = 1e5;
 
 /// The particles of a leaf at most, in a tree whose leaves are to have so many in the mean if the particles are even: twice as many, or,
 /// if the mean is the one that costs least, what costs least here, for any number of particles.
-fn most_of_leaf(mean: usize, n: usize, order: usize, real: Real) -> usize {
-    let most = if mean == best_leaf(n, order, real) { best_of_any(order, real) } else { mean.saturating_mul(2) };
+fn most_of_leaf(mean: usize, n: usize, prices: Prices) -> usize {
+    let most = if mean == best_leaf(n, prices) { best_of_any(prices) } else { mean.saturating_mul(2) };
     most.clamp(1, MOST_LEAF)
-}
-
-/// The particles of a cell up to which P2P takes less time than M2P or P2L.
-fn worth(terms: usize) -> usize {
-    16 + terms
 }
 
 /// Of each GPU of all processes how many sources it has of the input, and targets that are none.
@@ -139,6 +136,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
             slopes: device.place(&tables.slopes),
             steps: device.place(&tables.steps),
             slope_terms: device.place(&tables.slope_terms),
+            law: device.place(&tables.law),
             ..problem
         };
         let place = |of: fn(&Images<C>, &C) -> u64| self.images.as_ref().map_or(0, |images| of(images, device));
@@ -183,8 +181,14 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
                 team.transfer(&from, &to, &copies)?;
             }
         }
-        let mut problem = self.adaptive_problem(scales, &shares, most_of_leaf(leaf, n, self.order, T::REAL));
+        let mut problem = self.adaptive_problem(scales, &shares, most_of_leaf(leaf, n, self.prices));
         let levels = self.levels(team, &mut problem)?;
+        if let Err(why) = self.expand(team, scales, (levels.deepest as u32, TreeKind::Adaptive))? {
+            return Ok(Err(why));
+        }
+        if let Some([potential, gradient]) = self.units_of_kernel() {
+            problem = Problem { potential, gradient, ..problem };
+        }
         let eps = scales.map.length(scales.eps) * 2f64.powi(levels.deepest as i32);
         if eps > Limits::of::<T>().eps {
             return Ok(Err("the softening length is very large beside the smallest cells".into()));
@@ -243,7 +247,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             status: Status { again: own.again, close: own.close, lost: 0, wanted: 0 },
             times: Times::default(),
             travelled: 0.0,
-            work: 1e-9 * cost(all.iter().map(|one| one.p2p as f64).sum(), 0, self.order, T::REAL),
+            work: 1e-9 * cost(all.iter().map(|one| one.p2p as f64).sum(), 0, self.prices),
             targets: targets as u64,
         }))
     }
@@ -281,14 +285,16 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             return Ok(());
         }
         let memory = team.devices.iter().map(C::shared_memory).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
-        let shape = Shape::adaptive(self.order, T::REAL).with_memory(memory).with_wanted(self.shape.wanted, T::REAL);
+        let shape = Shape::adaptive(self.basis(), self.order, T::REAL).with_memory(memory);
+        let shape = shape.with_wanted(self.shape.wanted, T::REAL);
         let dense = shape.dense(self.order, NEAR2, self.lower_beyond);
         let text = text_of::<T>(&self.graph, &dense, &shape, self.periodic.is_some());
         let text = text.map_err(|Unfit(why)| CudaError::Failed(why))?;
         for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
             let mut kernels = Kernels::default();
             let of_images: &[&str] = if self.periodic.is_some() { &["far_images"] } else { &[] };
-            let names = KERNELS.iter().chain(of_images).copied();
+            let of_basis: &[&str] = if self.black_box.is_some() { &["place_matrices"] } else { &KERNELS_OF_LISTS };
+            let names = KERNELS.iter().chain(of_images).chain(of_basis).copied();
             kernels.compile(device, &text, names, T::ARITHMETIC, |name, kernel| {
                 if shape.memory_of(name) > 0 {
                     device.share(kernel, shape.memory_of(name))?;
@@ -343,7 +349,8 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             is_apart,
             is_shared: (shares.0.len() > 1) as u64,
             most_leaf: most_leaf as u64,
-            worth: worth((self.order + 1) * (self.order + 1)) as u64,
+            // Cells of a black-box expansion that are near to cells of other levels act by P2P.
+            worth: if self.black_box.is_some() { u64::MAX } else { self.prices.worth() as u64 },
             end_target: self.n as u32,
             most_pairs: (MOST_PAIRS * self.n as f64) as u64,
             wraps: periodic::wraps(self.periodic.as_ref()),

@@ -1,6 +1,6 @@
 //! How deep a tree is to be: by the particles of a leaf, and by what the stages cost.
 
-use super::text::MOST_NARROW;
+use super::text::{Basis, MOST_NARROW};
 use pg2::backend::cuda::p2p::Real;
 
 /// The deepest tree: 8^8 leaves.
@@ -11,38 +11,57 @@ pub fn depth_for(n: usize, leaf: usize) -> u32 {
     (0..DEEPEST).find(|depth| n as u64 <= (leaf as u64).saturating_mul(1 << (3 * depth))).unwrap_or(DEEPEST)
 }
 
-/// Times of a pair of P2P and of a product of M2L, in ns on one H200; see docs/results/gpu.md.
-fn units(order: usize, real: Real) -> (f64, f64) {
-    match (real, order > MOST_NARROW) {
-        (Real::F32, false) => (0.7e-3, 4e-5),
-        (Real::F64, false) => (1.8e-3, 7e-5),
-        (Real::F32, true) => (0.7e-3, 5e-5),
-        (Real::F64, true) => (1.8e-3, 4e-5),
+/// The costs that depth and leaves are chosen by: terms of an expansion, and the times of a pair of P2P and of a product of M2L, in ns on one
+/// H200; see docs/results/gpu.md.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Prices {
+    terms: f64,
+    pair: f64,
+    product: f64,
+}
+
+/// The time of a pair of a kernel that is expanded as it is, beside that of 1/r: as a power and an exponential take.
+const PAIR_OF_ANY: f64 = 2.0;
+
+impl Prices {
+    pub fn new(basis: Basis, order: usize, real: Real) -> Prices {
+        let (pair, product) = match (real, order > MOST_NARROW) {
+            (Real::F32, false) => (0.7e-3, 4e-5),
+            (Real::F32, true) => (0.7e-3, 5e-5),
+            (Real::F64, false) => (1.8e-3, 7e-5),
+            (Real::F64, true) => (1.8e-3, 4e-5),
+        };
+        let pair = if basis == Basis::Chebyshev { PAIR_OF_ANY * pair } else { pair };
+        Prices { terms: basis.terms(order) as f64, pair, product }
+    }
+
+    /// The particles of a cell up to which P2P takes less time than M2P or P2L.
+    pub fn worth(&self) -> usize {
+        16 + self.terms as usize
     }
 }
 
 /// The particles of a leaf at most that cost least where leaves are split by their own particles. A leaf of s particles has 27 s pairs of
 /// P2P for each, and 189 of M2L; those of a tree have a quarter of the most in the mean.
-pub fn best_of_any(order: usize, real: Real) -> usize {
-    let (pair, product) = units(order, real);
-    let terms = ((order + 1) * (order + 1)) as f64;
+pub fn best_of_any(prices: Prices) -> usize {
+    let Prices { terms, pair, product } = prices;
     (4.0 * terms * (189.0 * product / (27.0 * pair)).sqrt()) as usize
 }
 
 /// About how long the stages take, in ns on one H200.
-pub fn cost(pairs: f64, depth: u32, order: usize, real: Real) -> f64 {
-    let (pair, product) = units(order, real);
-    let (cells, terms) = (8f64.powi(depth as i32), ((order + 1) * (order + 1)) as f64);
+pub fn cost(pairs: f64, depth: u32, prices: Prices) -> f64 {
+    let Prices { terms, pair, product } = prices;
+    let cells = 8f64.powi(depth as i32);
     let far = if depth >= 2 { 10.0 + 189.0 * terms * terms * product } else { 0.0 };
     pairs * pair + cells * (6.0 + far)
 }
 
 /// The leaf size at which uniform particles cost least.
-pub fn best_leaf(n: usize, order: usize, real: Real) -> usize {
+pub fn best_leaf(n: usize, prices: Prices) -> usize {
     let of_depth = |depth: &u32| {
         let side = 2f64.powi(*depth as i32);
         let near = (3.0 - 2.0 / side).powi(3);
-        cost(n as f64 * n as f64 / side.powi(3) * near, *depth, order, real)
+        cost(n as f64 * n as f64 / side.powi(3) * near, *depth, prices)
     };
     let best = (0..=DEEPEST).min_by(|a, b| of_depth(a).total_cmp(&of_depth(b))).unwrap_or(0);
     n.div_ceil(1 << (3 * best)).max(1)
@@ -60,22 +79,26 @@ pub fn m2l_pairs(depth: u32, periodic: [bool; 3]) -> u64 {
 mod tests {
     use super::*;
 
+    fn harmonics(order: usize) -> Prices {
+        Prices::new(Basis::Harmonics, order, Real::F32)
+    }
+
     #[test]
     fn a_tree_is_as_deep_as_its_leaves_are_small() {
         assert_eq!([0, 1, 64, 65, 512, 513].map(|n| depth_for(n, 64)), [0, 0, 0, 1, 1, 2]);
         assert_eq!([(1_000_000, 64), (16_000_000, 64), (16_000_000, 8)].map(|(n, leaf)| depth_for(n, leaf)), [5, 6, 7]);
-        assert_eq!(depth_for(1 << 30, best_leaf(1 << 30, 8, Real::F32)), 8);
+        assert_eq!(depth_for(1 << 30, best_leaf(1 << 30, harmonics(8))), 8);
         assert_eq!((depth_for(2_000_000_000, 1), depth_for(1000, usize::MAX)), (DEEPEST, 0));
     }
 
     #[test]
     fn the_best_leaf_gives_its_own_depth() {
         for n in [1, 31, 1000, 30_000, 1_000_000, 16_000_000] {
-            let leaf = best_leaf(n, 5, Real::F32);
+            let leaf = best_leaf(n, harmonics(5));
             let depth = depth_for(n, leaf);
             assert!(leaf.saturating_mul(1 << (3 * depth)) >= n && (depth == 0 || leaf << (3 * (depth - 1)) < n), "{n}");
         }
-        assert_eq!([1_000_000, 16_000_000].map(|n| depth_for(n, best_leaf(n, 5, Real::F32))), [5, 6]);
-        assert_eq!(best_leaf(100, 5, Real::F32), 100, "a hundred particles need no cells");
+        assert_eq!([1_000_000, 16_000_000].map(|n| depth_for(n, best_leaf(n, harmonics(5)))), [5, 6]);
+        assert_eq!(best_leaf(100, harmonics(5)), 100, "a hundred particles need no cells");
     }
 }

@@ -1,8 +1,9 @@
 //! The data on the GPU, and the structs that its kernels read.
 
+use super::black_box::Expanded;
 use super::communicator::Raw;
 use super::split::{Rows, Span};
-use super::text::Shape;
+use super::text::{Basis, Shape};
 use crate::cuda::CudaError;
 use crate::cuda::gpu_device::{GpuDevice, Plain};
 use crate::cuda::p2p::Number;
@@ -156,6 +157,8 @@ pub struct Problem {
     pub wraps: u64,
     pub lattice: u64,
     pub moments: u64,
+    /// The numbers of a kernel that is not 1/r.
+    pub law: u64,
 }
 
 // SAFETY: plain numbers in the order of the kernels' struct.
@@ -168,6 +171,9 @@ pub struct Tables<T: Plain, C: GpuDevice> {
     pub slopes: C::Memory<T>,
     pub steps: C::Memory<i32>,
     pub slope_terms: C::Memory<i32>,
+    /// The numbers of a kernel that is not 1/r, and what they and `matrices` are for, once they are there.
+    pub law: C::Memory<f64>,
+    pub of: Option<Expanded>,
 }
 
 /// The record of a particle that another GPU asks for: coordinates and the charge.
@@ -258,6 +264,8 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
     ) -> Result<Tables<T, C>, CudaError> {
         let is_wide = shape.is_wide();
         let matrices = match is_wide {
+            // Those of a kernel follow.
+            _ if shape.basis == Basis::Chebyshev => device.allocate(0)?,
             true => Self::made(device, dense, shape, make)?,
             false => device.send(&Self::matrices(dense, shape))?,
         };
@@ -285,6 +293,8 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
             slopes: device.send(&slopes)?,
             steps: device.send(&steps)?,
             slope_terms: device.send(&slope_terms)?,
+            law: device.allocate(0)?,
+            of: None,
         })
     }
 

@@ -5,6 +5,7 @@ use super::{GpuFmm, Problem};
 use crate::cuda::CudaError;
 use crate::cuda::gpu_device::{GpuDevice, Size};
 use crate::cuda::p2p::Number;
+use fmm::tree::boxmap::BoxMap;
 
 /// Places of a block, as in the text, slices of the sources at most, and sources that are worth one.
 const PLACES: usize = 128;
@@ -13,15 +14,27 @@ const SLICE: usize = 512;
 
 impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// Potential and gradient at some places by direct summation over the sources that were sent, in f64 and the user's units; none where
-    /// a source is so close that f64 does not hold its share. All GPUs are this process's.
-    pub fn reference(&self, team: &Team<C>, places: &[[f64; 3]], eps: f64) -> Result<Vec<Option<[f64; 4]>>, CudaError> {
+    /// a source is so close that f64 does not hold its share. All GPUs are this process's. `map` is the box of sources and places, whose edge a
+    /// kernel that is not 1/r may depend on.
+    pub fn reference(
+        &self,
+        team: &Team<C>,
+        places: &[[f64; 3]],
+        eps: f64,
+        map: &BoxMap,
+    ) -> Result<Vec<Option<[f64; 4]>>, CudaError> {
         let count = places.len();
+        let numbers = self.numbers_in(map)?;
+        let law = numbers.as_ref().map_or(&[][..], |(law, _)| law);
+        let units = numbers.as_ref().map_or([1.0; 4], |(_, units)| *units);
         let mut sums = vec![[0.0; 5]; count];
         for (device, loaded) in team.devices.iter().zip(&self.loaded).filter(|(_, l)| l.places.targets > 0) {
             let slices = (loaded.places.targets as usize).div_ceil(SLICE).clamp(1, MOST_SLICES);
             let (sent, found) = (device.send(places.as_flattened())?, device.allocate::<f64>(5 * slices * count)?);
             let (up, near) = (device.place(&sent), device.place(&found));
-            let problem = Problem { up, near, eps2: eps * eps, ..loaded.places };
+            let law = device.send(law)?;
+            let problem =
+                Problem { up, near, eps2: eps * eps, law: device.place(&law), size: map.edge(), ..loaded.places };
             let size = Size::new(count.div_ceil(PLACES) * slices, PLACES);
             loaded.kernels.launch(device, "reference", size, &problem, &[count as u32, slices as u32])?;
             let mut of_slices = vec![0.0; 5 * slices * count];
@@ -32,7 +45,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             }
         }
         let known = |[a, b, c, d, close]: [f64; 5]| {
-            let all = [a, b, c, d];
+            let all: [f64; 4] = std::array::from_fn(|k| [a, b, c, d][k] * units[k]);
             (close == 0.0 && all.iter().all(|x| x.is_finite())).then_some(all)
         };
         Ok(sums.into_iter().map(known).collect())

@@ -92,9 +92,11 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         counted: Counted,
         tick: &mut Tick,
     ) -> Result<Outcome<Run>, CudaError> {
-        let parts =
-            split(&counted.rows.rows, (counted.depth, self.periodic.is_some()), self.order, T::REAL, team.all());
+        let parts = split(&counted.rows.rows, (counted.depth, self.periodic.is_some()), self.prices, team.all());
         let plan = Plan { depth: counted.depth, rows: counted.rows, parts };
+        if let Err(why) = self.expand(team, scales, (plan.depth, TreeKind::OneDepth))? {
+            return Ok(Err(why));
+        }
         self.sort(team, scales, &plan)?;
         tick()?;
         let all = self.on(team, scales, &plan);
@@ -113,7 +115,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             status,
             times: Times::default(),
             travelled: 0.0,
-            work: own.iter().map(|part| 1e-9 * cost_of(&plan.rows.rows, part, plan.depth, self.order, T::REAL)).sum(),
+            work: own.iter().map(|part| 1e-9 * cost_of(&plan.rows.rows, part, plan.depth, self.prices)).sum(),
             targets: own.iter().map(|part| part.targets as u64).sum(),
         }))
     }
@@ -155,18 +157,18 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         if self.tree == TreeKind::Chosen && self.is_clearly_uneven(team, scales)? {
             return Ok(None);
         }
-        let (n, order) = (self.n, self.order);
-        let costs = |tree: &Counted| cost(tree.pairs as f64, tree.depth, order, T::REAL);
+        let (n, prices) = (self.n, self.prices);
+        let costs = |tree: &Counted| cost(tree.pairs as f64, tree.depth, prices);
         let mut tree = self.count(team, scales, depth_for(n, leaf))?;
         if self.tree == TreeKind::Chosen {
             let even = 27.0 * (n as f64).powi(2) / 8f64.powi(tree.depth as i32);
-            return Ok((costs(&tree) <= MOST_COST * cost(even, tree.depth, order, T::REAL)).then_some(tree));
+            return Ok((costs(&tree) <= MOST_COST * cost(even, tree.depth, prices)).then_some(tree));
         }
         // Uniform particles have no more pairs than this.
         let even = 40.0 * n as f64 * (n as f64 / 8f64.powi(tree.depth as i32) + 2.0);
         while tree.pairs as f64 > even && tree.depth < DEEPEST {
             // The cells alone may cost more than all of this.
-            if cost(0.0, tree.depth + 1, order, T::REAL) >= costs(&tree) {
+            if cost(0.0, tree.depth + 1, prices) >= costs(&tree) {
                 break;
             }
             let deeper = self.count(team, scales, tree.depth + 1)?;
@@ -308,6 +310,12 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             let LeafShare { own, around, parents, base, .. } = *part;
             let problem = loaded.places.scaled::<T>(scales, self.units, plan.depth);
             let problem = Problem { own, around, parents, base: base as u64, ..problem };
+            let problem = match self.units_of_kernel() {
+                Some([potential, gradient]) => {
+                    Problem { potential, gradient, wide_potential: 1.0, wide_gradient: 1.0, ..problem }
+                }
+                None => problem,
+            };
             On { device, loaded, problem: loaded.lists(problem, part), part: *part }
         };
         team.devices.iter().zip(&self.loaded).zip(&plan.parts[team.own()]).map(on).collect()
@@ -350,6 +358,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
             slopes: device.place(&tables.slopes),
             steps: device.place(&tables.steps),
             slope_terms: device.place(&tables.slope_terms),
+            law: device.place(&tables.law),
             n: particles.n as u64,
             ..self.places
         };
@@ -396,7 +405,7 @@ impl Problem {
             rest: map.rest,
             size: map.size,
             charge: 2f64.powi(-scales.exponent),
-            eps2: (eps / unit).powi(2),
+            eps2: (if T::REAL == Real::F32 { eps / map.size } else { eps }).powi(2),
             wide_eps2: eps * eps,
             potential: boxes / (length * potential),
             gradient: boxes * boxes / (length * length * gradient),

@@ -1,7 +1,6 @@
 //! The partition of the tree's leaves among several GPUs.
 
-use super::depth::cost;
-use pg2::backend::cuda::p2p::Real;
+use super::depth::{Prices, cost};
 use std::ops::Range;
 
 /// Cells of a level that follow each other. The order is that of the kernels' struct.
@@ -88,23 +87,17 @@ pub struct LeafShare {
 }
 
 /// About how long the stages take with the leaves of a part, in ns.
-pub fn cost_of(rows: &[Row], part: &LeafShare, depth: u32, order: usize, real: Real) -> f64 {
+pub fn cost_of(rows: &[Row], part: &LeafShare, depth: u32, prices: Prices) -> f64 {
     let of_row = (part.own.first >> depth) as usize..(part.own.end >> depth) as usize;
     let pairs: u64 = rows[of_row.clone()].iter().map(|row| row.pairs).sum();
-    cost(pairs as f64, 0, order, real) + cost(0.0, depth, order, real) * of_row.len() as f64 / (rows.len() - 1) as f64
+    cost(pairs as f64, 0, prices) + cost(0.0, depth, prices) * of_row.len() as f64 / (rows.len() - 1) as f64
 }
 
 /// Shares out the leaves of a depth, with periodic boundaries or not, among so many GPUs, at ends of rows: parts that follow each other and cost about the same.
-pub fn split(
-    rows: &[Row],
-    (depth, is_periodic): (u32, bool),
-    order: usize,
-    real: Real,
-    devices: usize,
-) -> Vec<LeafShare> {
+pub fn split(rows: &[Row], (depth, is_periodic): (u32, bool), prices: Prices, devices: usize) -> Vec<LeafShare> {
     let (side, count) = (1u32 << depth, rows.len() - 1);
-    let of_cells = cost(0.0, depth, order, real) / count as f64;
-    let costs = rows[..count].iter().map(|row| cost(row.pairs as f64, 0, order, real) + of_cells);
+    let of_cells = cost(0.0, depth, prices) / count as f64;
+    let costs = rows[..count].iter().map(|row| cost(row.pairs as f64, 0, prices) + of_cells);
     let all: f64 = costs.clone().sum();
     let (mut ends, mut so_far) = (Vec::with_capacity(devices), 0.0);
     for (row, cost) in costs.enumerate() {
@@ -167,6 +160,8 @@ fn parents(leaves: Span, depth: u32) -> [Span; 8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cuda::octree::text::Basis;
+    use pg2::backend::cuda::p2p::Real;
 
     /// Rows with so many pairs, 3 particles and 2 blocks each.
     fn rows(pairs: &[u64]) -> Vec<Row> {
@@ -176,12 +171,13 @@ mod tests {
 
     #[test]
     fn parts_follow_each_other_and_reach_their_neighbours() {
+        let prices = Prices::new(Basis::Harmonics, 5, Real::F32);
         for depth in 0..=5 {
             let side = 1u32 << depth;
             let count = side * side;
             let uneven: Vec<u64> = (0..count as u64).map(|k| k * k % 1000 * 1000).collect();
             for devices in [1, 2, 3, 4, 7] {
-                let parts = split(&rows(&uneven), (depth, false), 5, Real::F32, devices);
+                let parts = split(&rows(&uneven), (depth, false), prices, devices);
                 assert_eq!((parts.len(), parts[0].own.first, parts[devices - 1].own.end), (devices, 0, count * side));
                 assert!(parts.windows(2).all(|w| w[0].own.end == w[1].own.first));
                 assert_eq!(parts.iter().map(|p| p.blocks).sum::<u32>(), 2 * count);
@@ -204,8 +200,9 @@ mod tests {
 
     #[test]
     fn even_work_is_shared_evenly_and_one_row_holds_up_one_gpu() {
+        let prices = Prices::new(Basis::Harmonics, 5, Real::F32);
         let ends = |pairs: &[u64], depth, devices| -> Vec<u32> {
-            split(&rows(pairs), (depth, false), 5, Real::F32, devices).iter().map(|p| p.own.end >> depth).collect()
+            split(&rows(pairs), (depth, false), prices, devices).iter().map(|p| p.own.end >> depth).collect()
         };
         assert_eq!(ends(&[1000; 256], 4, 4), [64, 128, 192, 256]);
         let mut heavy = [1; 64];

@@ -3,11 +3,13 @@
 use super::MOST_ORDER;
 use crate::cuda::gpu_device::Size;
 use crate::cuda::p2p::Number;
+use fmm::expansion::basis;
+use fmm::expansion::chebyshev::dense::operators;
 use fmm::expansion::solid::dense::Dense;
 use fmm::octree::options::Wanted;
-use pg2::backend::cuda::p2p::{Names, Real, TILE, Unfit, pair};
+use pg2::backend::cuda::p2p::{Names, Real, TILE, Unfit, pair, pair_of_differences};
 use pg2::backend::cuda::prelude;
-use pg2::graph::Graph;
+use pg2::graph::{Graph, PinClass};
 
 /// A template of the kernels.
 macro_rules! template {
@@ -19,10 +21,9 @@ macro_rules! template {
 /// Both texts begin so.
 const FIRST: [&str; 2] = [template!("sums.cu"), include_str!("../../../templates/scan.cu")];
 
-const TEXTS: [&str; 7] = [
+const TEXTS: [&str; 6] = [
     template!("periodic.cu"),
     template!("tree.cu"),
-    template!("harmonics.cu"),
     template!("slopes.cu"),
     template!("expansions.cu"),
     template!("copies.cu"),
@@ -36,12 +37,11 @@ const WIDE: [&str; 2] = [template!("products.cu"), template!("wide.cu")];
 const NEAR: [&str; 2] = [template!("near.cu"), template!("made.cu")];
 
 /// The texts of the adaptive tree.
-const ADAPTIVE: [&str; 9] = [
+const ADAPTIVE: [&str; 8] = [
     template!("periodic.cu"),
     template!("adaptive/sort.cu"),
     template!("adaptive/tree.cu"),
     template!("adaptive/lists.cu"),
-    template!("harmonics.cu"),
     template!("slopes.cu"),
     template!("adaptive/expansions.cu"),
     template!("copies.cu"),
@@ -60,6 +60,12 @@ const ADAPTIVE_WIDE: [&str; 3] =
 /// The beginnings of the texts of both trees, and the further text of periodic boundaries behind it.
 const COMMON: [&str; 2] = [template!("common.cu"), template!("adaptive/common.cu")];
 const IMAGES: &str = template!("images.cu");
+
+/// The functions of an expansion, and what follows from which it is.
+const HARMONICS: &str = template!("harmonics.cu");
+const CHEBYSHEV: &str = template!("chebyshev.cu");
+const OF_ALL: [&str; 2] = [template!("warp_sums.cu"), template!("setting.cu")];
+const MATRICES: &str = template!("matrices.cu");
 
 /// The further text of f32.
 const ASK: &str = template!("ask.cu");
@@ -96,6 +102,7 @@ const MOST_BUFFERS: usize = 5;
 /// The division of the work. Measured on an H200; see docs/results/gpu.md.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
+    pub basis: Basis,
     pub terms: usize,
     /// Numbers from one expansion to the next, and the parts of it that M2L takes one after the other.
     pub pitch: usize,
@@ -135,20 +142,39 @@ const TOGETHER: usize = 32;
 const TARGETS: usize = CELLS * 24;
 const AROUND: usize = 27 * CELLS * 5 + CELLS * 12 + 27 * 4 + 256;
 
+/// The functions that potentials are expanded in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Basis {
+    /// Solid harmonics, for 1/r.
+    #[default]
+    Harmonics,
+    /// Products of Chebyshev polynomials, for any kernel.
+    Chebyshev,
+}
+
+impl Basis {
+    pub fn terms(self, order: usize) -> usize {
+        match self {
+            Basis::Harmonics => (order + 1) * (order + 1),
+            Basis::Chebyshev => basis::terms(order),
+        }
+    }
+}
+
 impl Shape {
-    pub fn new(order: usize, real: Real) -> Shape {
-        Shape::beside(order, real, TARGETS)
+    pub fn new(basis: Basis, order: usize, real: Real) -> Shape {
+        Shape::beside(basis, order, real, TARGETS)
     }
 
     /// The division of the work in an adaptive tree.
-    pub fn adaptive(order: usize, real: Real) -> Shape {
-        Shape::beside(order, real, AROUND)
+    pub fn adaptive(basis: Basis, order: usize, real: Real) -> Shape {
+        Shape::beside(basis, order, real, AROUND)
     }
 
     /// The same where M2L needs so many bytes of shared memory besides matrices and sources.
-    fn beside(order: usize, real: Real, rest: usize) -> Shape {
+    fn beside(basis: Basis, order: usize, real: Real, rest: usize) -> Shape {
         let bytes = if real == Real::F32 { 4 } else { 8 };
-        let terms = (order + 1) * (order + 1);
+        let terms = basis.terms(order);
         let chunk = |chunks: usize| terms.div_ceil(chunks).next_multiple_of(4);
         let tiles = terms.div_ceil(ROWS_OF_TILE);
         let row_warps = tiles.div_ceil(MOST_TILES);
@@ -164,6 +190,7 @@ impl Shape {
         let is_wide = order > MOST_NARROW;
         let tile_rows = is_wide.then(|| if padded(terms, 128) <= 1.1 * padded(terms, 64) { 128 } else { 64 });
         Shape {
+            basis,
             terms,
             pitch: if is_wide { terms.next_multiple_of(COLUMNS) } else { chunk(chunks) * chunks },
             chunks,
@@ -171,7 +198,7 @@ impl Shape {
             row_tiles,
             cell_tiles,
             m2l_blocks: (ALL_SHARED_MEMORY / room(chunks)).min(by_registers).clamp(1, 8),
-            families: if order <= 7 { 4 } else { 2 },
+            families: if terms <= 64 { 4 } else { 2 },
             threads,
             shared,
             blocks,
@@ -230,6 +257,7 @@ impl Shape {
     /// The tables of an order, for cells that are near below `near2`.
     pub fn dense(&self, order: usize, near2: u64, lower_beyond: Option<f64>) -> Dense {
         match self.is_wide() {
+            _ if self.basis == Basis::Chebyshev => operators(order, near2),
             true => Dense::of_derivatives(order, near2, lower_beyond),
             false => Dense::mixed(order, near2, lower_beyond),
         }
@@ -268,15 +296,20 @@ impl Shape {
     pub fn m2m_of_level(&self, cells: usize) -> Size {
         match self.tile_rows {
             Some(_) => self.m2l(cells.div_ceil(CELLS)),
-            None => Size::new(cells, 8 * self.terms),
+            None => Size::new(cells, self.octants() * self.terms),
         }
+    }
+
+    /// Children of a block of M2M and L2L there at a time.
+    fn octants(&self) -> usize {
+        [8, 4, 2].into_iter().find(|octants| octants * self.terms <= 1024).unwrap_or(1)
     }
 
     /// L2L to their children.
     pub fn l2l_of_level(&self, cells: usize) -> Size {
         match self.tile_rows {
             Some(_) => self.m2l(8 * cells.div_ceil(CELLS)),
-            None => Size::new(cells, 8 * self.terms),
+            None => Size::new(cells, self.octants() * self.terms),
         }
     }
 
@@ -309,20 +342,49 @@ fn padded(terms: usize, rows: usize) -> f64 {
 pub fn text<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape, is_periodic: bool) -> Result<String, Unfit> {
     let ask = if T::REAL == Real::F32 { ASK } else { "" };
     let cells = if shape.is_wide() { WIDE.concat() } else { NARROW.concat() };
-    let texts = joined(COMMON[0], &TEXTS, is_periodic) + &cells + &NEAR.concat() + ask;
+    let texts = joined(shape, COMMON[0], &TEXTS, is_periodic) + &cells + &NEAR.concat() + ask;
     with_tables::<T>(graph, dense, shape, is_periodic, texts)
 }
 
 /// All kernels of the adaptive tree in one text.
 pub fn adaptive<T: Number>(graph: &Graph, dense: &Dense, shape: &Shape, is_periodic: bool) -> Result<String, Unfit> {
     let cells = if shape.is_wide() { ADAPTIVE_WIDE.concat() } else { ADAPTIVE_NARROW.concat() };
-    with_tables::<T>(graph, dense, shape, is_periodic, joined(COMMON[1], &ADAPTIVE, is_periodic) + &cells)
+    with_tables::<T>(graph, dense, shape, is_periodic, joined(shape, COMMON[1], &ADAPTIVE, is_periodic) + &cells)
 }
 
 /// The text of a tree, of which the first part says what periodic boundaries are.
-fn joined(common: &str, texts: &[&str], is_periodic: bool) -> String {
+fn joined(shape: &Shape, common: &str, texts: &[&str], is_periodic: bool) -> String {
     let (first, rest) = texts.split_first().expect("there are some");
-    [common, first, if is_periodic { IMAGES } else { "" }].concat() + &rest.concat()
+    let (functions, matrices) = match shape.basis {
+        Basis::Harmonics => (HARMONICS, ""),
+        Basis::Chebyshev => (CHEBYSHEV, MATRICES),
+    };
+    let images = if is_periodic { IMAGES } else { "" };
+    [common, first, images, functions, &OF_ALL.concat(), &rest.concat(), matrices].concat()
+}
+
+/// The pair functions of P2P.
+fn pairs<T: Number>(graph: &Graph, basis: Basis) -> Result<[String; 2], Unfit> {
+    let of = if basis == Basis::Harmonics { pair } else { pair_of_differences };
+    Ok([of(graph, &Names::USUAL, T::REAL)?, of(graph, &Names::USUAL, Real::F64)?])
+}
+
+/// What follows from the functions of the expansion.
+fn of_basis(graph: &Graph, dense: &Dense, shape: &Shape) -> Vec<(&'static str, String)> {
+    let below = dense.order.checked_sub(1).map_or(0, |order| shape.basis.terms(order));
+    let is_box = shape.basis == Basis::Chebyshev;
+    let first = if is_box { format!("((int)((level) - 2) * {})", dense.offsets.len()) } else { "0".into() };
+    vec![
+        ("BLACK_BOX", (is_box as usize).to_string()),
+        ("BASIS", if is_box { "polynomials" } else { "harmonics" }.into()),
+        ("POTENTIAL_UNIT(side)", if is_box { "(Real)1" } else { "side" }.into()),
+        // Of a level among the matrices of M2L.
+        ("FIRST_MATRIX(level)", first),
+        ("TERMS", shape.terms.to_string()),
+        ("SLOPE_TERMS", below.to_string()),
+        ("PARAMETERS", graph.elements_of(PinClass::Param).len().to_string()),
+        ("OCTANTS", shape.octants().to_string()),
+    ]
 }
 
 /// Texts behind the pair functions and the tables that they need.
@@ -333,8 +395,7 @@ fn with_tables<T: Number>(
     is_periodic: bool,
     texts: String,
 ) -> Result<String, Unfit> {
-    let names = &Names::USUAL;
-    let (own, wide) = (pair(graph, names, T::REAL)?, pair(graph, names, Real::F64)?);
+    let [own, wide] = pairs::<T>(graph, shape.basis)?;
     let numbers = |of: &[f64]| of.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", ");
     let steps: Vec<String> = dense.steps.iter().map(|s| format!("{{{}}}", numbers(s))).collect();
     let most = dense.slopes.iter().flatten().map(Vec::len).max().unwrap_or(0).max(1);
@@ -367,11 +428,18 @@ fn with_tables<T: Number>(
         ("BLOCKS", shape.blocks),
         ("MOST_TARGETS", shape.targets()),
     ];
-    let defines: String = defines.iter().map(|(name, value)| format!("#define {name} {value}\n")).collect();
-    let tables = format!(
-        "__constant__ Real SECTORS[] = {{{}}};\n__constant__ Real STEPS[][2] = {{{}}};\n",
-        numbers(&dense.sectors),
-        steps.join(", ")
-    );
+    let numbered = defines.iter().map(|(name, value)| (*name, value.to_string()));
+    let defines: String = numbered
+        .chain(of_basis(graph, dense, shape))
+        .map(|(name, value)| format!("#define {name} {value}\n"))
+        .collect();
+    let tables = match shape.basis {
+        Basis::Chebyshev => String::new(),
+        Basis::Harmonics => format!(
+            "__constant__ Real SECTORS[] = {{{}}};\n__constant__ Real STEPS[][2] = {{{}}};\n",
+            numbers(&dense.sectors),
+            steps.join(", ")
+        ),
+    };
     Ok(format!("{}\nnamespace wide {{\n{wide}}}\n{own}\n{defines}{tables}{TILE}{}{texts}", prelude(), FIRST.concat()))
 }

@@ -11,7 +11,8 @@ use fmm::data::problem::Geometry;
 use fmm::octree::budget::Fields;
 use fmm::octree::options::Wanted;
 use fmm::octree::tune::{self, Arithmetic, Found, Problem, Runner};
-use fmm::octree::{FmmError, FmmOptions, Precision, Solutions};
+use fmm::octree::{FmmError, FmmOptions, Plan, Precision, Solutions};
+use fmm::tree::boxmap::BoxMap;
 use pipelines::job::BackendError;
 
 /// Targets that the GPUs sum directly at a time.
@@ -81,7 +82,12 @@ impl Gpu {
         let unknown: Vec<usize> = targets.iter().zip(&sums).filter(|(_, sum)| sum.is_none()).map(|(k, _)| *k).collect();
         let mut rest = match unknown.is_empty() {
             true => Vec::new(),
-            false => problem.reference(options, None, (set, &unknown), &mut |_, _, _| {})?,
+            false => {
+                // The sums of a kernel are those of a plan.
+                let plan = |kernel| Plan::for_kernel(problem.geometry, options, Some(kernel));
+                let plan = problem.p2p.map(plan).transpose()?;
+                problem.reference(options, plan.as_ref(), (set, &unknown), &mut |_, _, _| {})?
+            }
         }
         .into_iter();
         let with_zeros = |sum: Option<[f64; 4]>| match sum {
@@ -102,6 +108,7 @@ pub(super) fn direct<T: Number, C: GpuDevice>(
     eps: f64,
 ) -> Result<Vec<Option<[f64; 4]>>, CudaError> {
     let own = [sources[0].len(), targets.map_or(0, |targets| targets[0].len())];
+    let map = BoxMap::over(&[sources, targets.unwrap_or(sources)]);
     whole.reserve(team, &Amounts { all: own[0] + own[1], sources: own[0], targets: targets.map(|_| own[1]) })?;
     for (axis, column) in sources.into_iter().chain([charges]).enumerate() {
         whole.send(team, axis, &[column])?;
@@ -109,7 +116,7 @@ pub(super) fn direct<T: Number, C: GpuDevice>(
     team.devices.iter().try_for_each(C::finish)?;
     let mut sums = Vec::with_capacity(places.len());
     for some in places.chunks(TOGETHER) {
-        sums.extend(whole.reference(team, some, eps)?);
+        sums.extend(whole.reference(team, some, eps, &map)?);
     }
     Ok(sums)
 }

@@ -1,6 +1,7 @@
 //! The kernels of the GPU, compiled for the host, and on a GPU where there is one.
 
 mod adaptive;
+mod black_box;
 mod hessian;
 mod periodic;
 

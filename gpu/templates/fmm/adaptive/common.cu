@@ -12,8 +12,6 @@
 #define COUNTS (FULL + 1)
 #define NONE 0xffffffffu
 #define IS_LEAF 0x80000000u     // of an entry of the table of colleagues
-#define ROWS (ORDER + 1)        // degrees of an expansion
-#define TERMS (ROWS * ROWS)     // its terms, by degree
 #define VECTOR (16 / (int)sizeof(Real))
 #define FIRST_LEVEL (PERIODIC ? 0 : 2)  // the first one with local expansions: with periodic boundaries, images of cells are far from there on
 
@@ -87,6 +85,7 @@ struct Problem {
     uint64_t wraps;             // bits of the axes along which the box repeats itself
     const double *lattice;      // with periodic boundaries, what takes the root's multipole to its local expansion: by columns
     const int64_t *moments;     // and those of all charges
+    const double *law;          // of a black-box expansion: see setting.cu
 };
 
 // An image of the box, by how many periods it is away: from -1 to 1 along each axis. Without periodic boundaries, the box itself.

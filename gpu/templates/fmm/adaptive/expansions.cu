@@ -21,7 +21,7 @@ PF void add_moments(const Problem &p, const uint32_t first, const uint32_t end, 
             relative(r, middle, p, at);
             q = start(at, (Real)r.q);
         }
-        harmonics(at[0], at[1], at[2], q, [&](const int place, const Real value) { add_of_warp(sums, place, value); });
+        BASIS(at[0], at[1], at[2], q, [&](const int place, const Real value) { add_of_warp(sums, place, value); });
     }
 }
 
@@ -62,7 +62,7 @@ extern "C" __global__ void __launch_bounds__(128) p2l(const Problem p)
 // The factors from what P2P gives for a leaf to boxes.
 PF void units_of(const Problem &p, const Cell &leaf, Real &potential, Real &gradient)
 {
-    const Real edge = SINGLE ? (Real)side(leaf.level) : (Real)1;
+    const Real edge = SINGLE && !BLACK_BOX ? (Real)side(leaf.level) : (Real)1;
     potential = edge * (Real)p.potential;
     gradient = edge * edge * (Real)p.gradient;
 }
@@ -152,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(32 * L2P_WARPS) l2p(const Problem p
         return;
     Result *const factors = all[threadIdx.x / 32];
     const Middle middle = middle_of(own);
-    const Real potential = (Real)middle.side, gradient = potential * potential;
+    const Real side = (Real)middle.side, potential = POTENTIAL_UNIT(side), gradient = potential * side * slope_of(p);
 #if PERIODIC
     const double unit = SINGLE ? 1 : middle.side;
     const Background around = background(p, middle.x / unit, middle.y / unit, middle.z / unit);

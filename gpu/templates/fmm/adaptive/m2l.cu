@@ -8,7 +8,7 @@ extern "C" __global__ void __launch_bounds__(M2L_THREADS, M2L_BLOCKS) m2l(const 
     __shared__ Targets all;
     const uint32_t octant = find_targets(p, all, blockIdx.x);
     ProductSums sums = {};
-    add_steps(sums, buffers, sources, p, p.m, all.step_count, [&](const uint32_t k) { return step_of(p, octant, all.steps[k]); },
+    add_steps(sums, buffers, sources, matrices_of(p, all.level), p.m, all.step_count, [&](const uint32_t k) { return step_of(p, octant, all.steps[k]); },
               [&](const Step &step, const uint32_t c) { return source_of(all, step, c); });
     take_sums(sums, product_place(), [&](const int c, const int row, const Real sum) {
         const uint32_t cell = all.cells[c];

@@ -84,11 +84,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
         return;
     const Division d = divide(count);
     const Frame frame = frame_of(p, own);
-#if SINGLE
-    const Real eps2 = (Real)(p.eps2 * frame.side * frame.side);
-#else
-    const Real eps2 = p.eps2;
-#endif
+    const Setting setting = setting_of(p, side(own.level));
     Real at[SHARED][3];
     for (int t = 0; t < SHARED; t++) {
         const Real4 target = in_frame(p.records[first + target_of(d, t, count)], frame);
@@ -114,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
         }
         __syncthreads();
         uint32_t u = 0;
-        add_sources(rows[PARTS].begin, d, tile, guards, at, eps2, CLOSE, sums, [&](const uint32_t number, Real4 &s) {
+        add_sources(rows[PARTS].begin, d, tile, guards, at, setting, CLOSE, sums, [&](const uint32_t number, Real4 &s) {
             while (number >= rows[u + 1].begin)
                 u++;
 #if PERIODIC
@@ -202,7 +198,7 @@ extern "C" __global__ void __launch_bounds__(AGAIN_THREADS) again(const Problem 
                 if (r2 < 1e-120)
                     atomicAdd((unsigned long long *)&p.status->lost, 1ull);
                 else
-                    add_wide(d, s.q, p.wide_eps2, sum);
+                    add_wide(d, s.q, wide_setting(p), sum);
             }
         }
         for (int a = 0; a < RESULTS; a++)
@@ -213,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(AGAIN_THREADS) again(const Problem 
                 for (int a = 0; a < RESULTS; a++)
                     all[threadIdx.x][a] += all[threadIdx.x + half][a];
         }
-        const double potential = SINGLE ? edge : 1, gradient = potential * potential;
+        const double potential = SINGLE && !BLACK_BOX ? edge : 1, gradient = potential * potential;
         if (threadIdx.x == 0)
             p.near[i] = scaled_result(all[0], potential, gradient);
         __syncthreads();

@@ -17,7 +17,7 @@ struct Around { uint32_t child[27][CELLS]; Byte mask[27][CELLS]; };
 // them has a source.
 struct Targets {
     Around around;
-    uint32_t cells[CELLS], there[27], step_count;
+    uint32_t cells[CELLS], there[27], step_count, level;
     Byte steps[LISTED];
 };
 
@@ -53,7 +53,7 @@ PF uint32_t find_targets(const Problem &p, Targets &all, const uint32_t tile)
     for (uint32_t k = threadIdx.x; k < 27; k += blockDim.x)
         all.there[k] = 0;
     if (threadIdx.x == 0)
-        all.step_count = 0;
+        (all.step_count = 0, all.level = level);
     __syncthreads();
     for (uint32_t k = threadIdx.x; k < 27 * CELLS; k += blockDim.x) {
         const uint32_t way = k / CELLS, c = k % CELLS;

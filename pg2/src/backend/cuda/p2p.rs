@@ -112,9 +112,36 @@ pub fn module(graph: &Graph, names: &Names, real: Real, shape: &Shape) -> Result
     Ok(format!("{}\n{shape}{pair}\n{TILE}{P2P}", super::prelude()))
 }
 
-/// The pair function alone, with the type `Real` before it.
+/// The pair function alone, with the types `Real` and `Setting` before it: a setting is the square of the softening length.
 pub fn pair(graph: &Graph, names: &Names, real: Real) -> Result<String, Unfit> {
-    let mut lines = Lines::new(graph, names, real);
+    let body = body(graph, names, real, None)?;
+    Ok(format!(
+        "typedef {} Real;\ntypedef Real Setting;\nPF void pair(const Real *xi, const Real *xj, const Real q, const Setting eps2, \
+         Real *potential, Real *gradient) {{\n    (void)eps2; (void)gradient;\n{body}}}\n",
+        real.c_type()
+    ))
+}
+
+/// The same for a kernel of differences of coordinates with any parameters: a setting has their values, in the order of records, and
+/// the kernel's `length` of the unit that places are in.
+pub fn pair_of_differences(graph: &Graph, names: &Names, real: Real) -> Result<String, Unfit> {
+    let own = graph.elements_of(PinClass::Param);
+    let body = body(graph, names, real, Some(&own))?;
+    Ok(format!(
+        "typedef {} Real;\nstruct Setting {{ Real length, own[{}]; }};\n\
+         PF void kernel(const Real *xi, const Real *xj, const Real q, const Real *own, Real *potential, Real *gradient) \
+         {{\n    (void)own; (void)gradient;\n{body}}}\n\
+         PF void pair(const Real *xi, const Real *xj, const Real q, const Setting &setting, Real *potential, Real *gradient) {{\n    \
+         const Real origin[3] = {{0, 0, 0}};\n    const Real d[3] = {{(xj[0] - xi[0]) * setting.length, (xj[1] - xi[1]) * \
+         setting.length, (xj[2] - xi[2]) * setting.length}};\n    kernel(origin, d, q, setting.own, potential, gradient);\n}}\n",
+        real.c_type(),
+        own.len().max(1)
+    ))
+}
+
+/// The statements of a pair function; with places of parameters in records, these are in an array `own`.
+fn body(graph: &Graph, names: &Names, real: Real, own: Option<&[(usize, u32)]>) -> Result<String, Unfit> {
+    let mut lines = Lines { own, ..Lines::new(graph, names, real) };
     graph.nodes.iter().enumerate().try_for_each(|(k, node)| lines.node(k, node))?;
     let mut body = lines.text.concat();
     for output in &graph.outputs {
@@ -132,11 +159,7 @@ pub fn pair(graph: &Graph, names: &Names, real: Real) -> Result<String, Unfit> {
         }
         body += &format!("    {sum} += {};\n", lines.number(output.value)?);
     }
-    Ok(format!(
-        "typedef {} Real;\nPF void pair(const Real *xi, const Real *xj, const Real q, const Real eps2, Real *potential, Real \
-         *gradient) {{\n    (void)eps2; (void)gradient;\n{body}}}\n",
-        real.c_type()
-    ))
+    Ok(body)
 }
 
 /// The known value of a node.
@@ -154,6 +177,8 @@ struct Lines<'a> {
     graph: &'a Graph,
     names: &'a Names,
     real: Real,
+    /// The places of parameters in records, where the function is given all of them.
+    own: Option<&'a [(usize, u32)]>,
     values: Vec<Value>,
     /// One statement a node, or nothing.
     text: Vec<String>,
@@ -172,7 +197,7 @@ impl<'a> Lines<'a> {
             }
         }
         graph.outputs.iter().for_each(|o| uses[o.value.0 as usize] += 1);
-        Lines { graph, names, real, values: Vec::new(), text: Vec::new(), equal: HashMap::new(), uses }
+        Lines { graph, names, real, own: None, values: Vec::new(), text: Vec::new(), equal: HashMap::new(), uses }
     }
 
     fn node(&mut self, k: usize, node: &Node) -> Result<(), Unfit> {
@@ -201,6 +226,9 @@ impl<'a> Lines<'a> {
     fn pin(&self, pin: usize, element: u32) -> Result<String, Unfit> {
         let (p, names) = (&self.graph.pins[pin], self.names);
         let named = |name: &str, class| p.name == name && p.class == class;
+        if let Some(place) = self.own.and_then(|own| own.iter().position(|of| *of == (pin, element))) {
+            return Ok(format!("own[{place}]"));
+        }
         Ok(match () {
             _ if named(names.target, PinClass::Ipin) => format!("xi[{element}]"),
             _ if named(names.source, PinClass::Jpin) => format!("xj[{element}]"),

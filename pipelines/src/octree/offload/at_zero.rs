@@ -7,7 +7,7 @@ use pg2::graph::Graph;
 use sim::reference::real::terms;
 
 /// The values of the parameters, before their formats round them.
-pub(super) fn values(kernel: &P2p, eps: f64, edge: f64) -> Vec<f64> {
+pub(crate) fn values(kernel: &P2p, eps: f64, edge: f64) -> Vec<f64> {
     let value = |(feed, _): &(Feed, Format)| match feed {
         Feed::Given(value) => *value,
         Feed::Box => edge,
@@ -17,7 +17,7 @@ pub(super) fn values(kernel: &P2p, eps: f64, edge: f64) -> Vec<f64> {
 }
 
 /// Whether a kernel gives something for a particle and another one in its place.
-pub(super) fn acts_at_zero(graph: &Graph, kernel: &P2p, params: &[f64]) -> bool {
+pub(crate) fn acts_at_zero(graph: &Graph, kernel: &P2p, params: &[f64]) -> bool {
     let is_signed = kernel.j.iter().all(|(feed, format)| *feed != Feed::Charge || format.is_signed());
     let gives = |(place, charge): ([f64; 3], f64)| {
         let fill = |feeds: &Feeds| -> Vec<f64> {

@@ -174,6 +174,8 @@ pub struct Problem {
     pub wraps: u64,
     pub lattice: u64,
     pub moments: u64,
+    /// The numbers of a kernel that is not 1/r.
+    pub law: u64,
 }
 
 // SAFETY: plain numbers in the order of the kernels' struct.

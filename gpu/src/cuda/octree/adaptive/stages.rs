@@ -6,7 +6,7 @@ use crate::cuda::driver::Kernels;
 use crate::cuda::gpu_device::{GpuDevice, Size, Stream};
 use crate::cuda::octree::run::Tick;
 use crate::cuda::octree::stages::AGAIN_BLOCKS;
-use crate::cuda::octree::text::Shape;
+use crate::cuda::octree::text::{Basis, Shape};
 use crate::cuda::p2p::Number;
 
 /// A GPU in one run.
@@ -98,7 +98,9 @@ pub fn stages<T: Number, C: GpuDevice>(all: &[On<T, C>], levels: &Levels, tick: 
     for on in all {
         on.launch("m2l", on.shape.m2l(tiles), &[])?;
         on.launch("list_cells", Size::new(below_the_first(levels).div_ceil(8), 256), &[])?;
-        on.launch("p2l", Size::of_warps(below_the_first(levels)), &[])?;
+        if on.shape.basis == Basis::Harmonics {
+            on.launch("p2l", Size::of_warps(below_the_first(levels)), &[])?;
+        }
     }
     tick()?;
     for level in first..levels.deepest {
@@ -109,7 +111,9 @@ pub fn stages<T: Number, C: GpuDevice>(all: &[On<T, C>], levels: &Levels, tick: 
     all.iter().try_for_each(|on| on.device.join())?;
     tick()?;
     for on in all {
-        on.launch("m2p", on.shape.m2p(leaves), &[])?;
+        if on.shape.basis == Basis::Harmonics {
+            on.launch("m2p", on.shape.m2p(leaves), &[])?;
+        }
         on.launch("l2p", on.shape.l2p(leaves), &[])?;
     }
     Ok(())
