@@ -262,7 +262,11 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
             particles: Particles::new(device, 0, (0, shape.results()))?,
             cells: None,
             adaptive: None,
-            images: periodic.map(|p| Images::new(device, dense.order, p)).transpose()?,
+            images: match periodic {
+                Some(_) if shape.basis == FmmBasis::Chebyshev => Some(Images::of_kernel(device)?),
+                Some(periodic) => Some(Images::new(device, dense.order, periodic)?),
+                None => None,
+            },
             share: [0..0, 0..0],
             places: Problem { wraps: periodic::wraps(periodic), ..Problem::default() },
         })

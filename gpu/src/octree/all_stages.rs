@@ -94,9 +94,6 @@ impl Gpu {
             _ if !matches!(options.basis, Basis::Solid | Basis::Chebyshev) => {
                 "the expansion is neither the one in solid harmonics nor the black-box one"
             }
-            _ if options.basis == Basis::Chebyshev && options.periodic.is_some() => {
-                "the expansion has no images of the box there"
-            }
             _ if options.basis == Basis::Chebyshev && options.order > MOST_BLACK_BOX => {
                 return Some(format!("the order is above {MOST_BLACK_BOX}"));
             }

@@ -1,9 +1,11 @@
 //! The operators of an order as plain tables, for a machine that has its own loops: a GPU.
 
-use super::{COARSEST, Chebyshev, Function, Symmetry, polynomials};
+use super::tables::{Alike, SHARE, beyond};
+use super::{Chebyshev, Function, Symmetry, polynomials};
 use crate::expansion::basis::{Index, indices_of};
 use crate::expansion::solid::dense::{Dense, Offset, by_columns, lists, places};
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// The tables that all kernels have in common. Offsets have no matrices: those are a kernel's own, see [`Matrices`].
@@ -43,10 +45,13 @@ fn slope(terms: &[Index], axis: usize, n: &Index) -> Vec<(usize, f64)> {
 pub struct Matrices {
     /// The matrices of a set, one after the other, each row after row.
     pub sets: Vec<Vec<f64>>,
-    /// For each level from the second on the number of its set, and the factor of potentials from that.
+    /// For each level the number of its set, and the factor of potentials from that.
     pub levels: Vec<(usize, f64)>,
     /// For each offset of [`operators`] where its matrix is.
     pub offsets: Vec<Placed>,
+    /// For each offset the terms of sources that matter there on some level, by the rule of the compression ([`super::compress`]): the
+    /// first ones, and above these so few of a matrix are left out as may be at all offsets.
+    pub columns: Vec<usize>,
     /// For each exchange of axes that occurs, for each term the one that it is.
     pub exchanges: Vec<Vec<usize>>,
     /// For each term the axes along which its degree is odd, x the most significant of three bits.
@@ -65,8 +70,8 @@ pub struct Placed {
 }
 
 impl Matrices {
-    /// For cells that are near below `near2`, on the levels from the second to `deepest`.
-    pub fn new(order: usize, near2: u64, kernel: &Arc<dyn Function>, deepest: u32) -> Matrices {
+    /// For cells that are near below `near2`, on some levels.
+    pub fn new(order: usize, near2: u64, kernel: &Arc<dyn Function>, levels: RangeInclusive<u32>) -> Matrices {
         let expansion = Chebyshev::<f64>::new(order, near2, kernel.clone());
         let terms: Vec<Index> = (0..=order).flat_map(indices_of).collect();
         let odd = |n: &Index| n.iter().fold(0, |bits, k| 2 * bits + *k as u32 % 2);
@@ -74,19 +79,26 @@ impl Matrices {
             sets: Vec::new(),
             levels: Vec::new(),
             offsets: Vec::new(),
+            columns: Vec::new(),
             exchanges: Vec::new(),
             odd: terms.iter().map(odd).collect(),
         };
-        let (mut known, mut found) = (HashMap::new(), HashMap::new());
-        for level in COARSEST..=deepest {
+        let (mut known, mut found) = (HashMap::new(), HashMap::<[i64; 3], (Placed, usize)>::new());
+        for level in levels {
             let (own, factor) = expansion.scaled(level);
             let set = *known.entry(own).or_insert_with(|| {
                 let alike = expansion.between(own).matrices();
+                let most = left_out(&alike, &terms);
                 for (matrix, alike) in alike.iter().enumerate() {
+                    let squares = squares_of_columns(&alike.matrix, terms.len());
                     for of in &alike.offsets {
                         let exchange = matrices.exchange(&of.terms);
+                        let squares = of.terms.iter().map(|term| squares[*term]);
+                        let columns = needed(&squares.collect::<Vec<f64>>(), most);
                         for (at, mirrored) in images(of.offset, kernel.symmetry()) {
-                            found.insert(at, Placed { matrix, exchange, mirrored });
+                            let placed = Placed { matrix, exchange, mirrored };
+                            let (_, most) = found.entry(at).or_insert((placed, columns));
+                            *most = columns.max(*most);
                         }
                     }
                 }
@@ -95,7 +107,7 @@ impl Matrices {
             });
             matrices.levels.push((set, factor));
         }
-        matrices.offsets = places(near2).iter().filter_map(|at| found.get(at).copied()).collect();
+        (matrices.offsets, matrices.columns) = places(near2).iter().filter_map(|at| found.get(at).copied()).unzip();
         matrices
     }
 
@@ -116,6 +128,29 @@ impl Matrices {
         let entry = self.sets[set][(matrix * terms + a) * terms + b];
         if is_odd { -entry } else { entry }
     }
+}
+
+/// The sum of squares that may be left out of the matrix of each offset.
+fn left_out(alike: &[Alike], terms: &[Index]) -> f64 {
+    let all: f64 = alike.iter().flat_map(|alike| &alike.offsets).map(|of| of.serves).sum();
+    (SHARE * beyond(alike, terms)).powi(2) / all
+}
+
+fn squares_of_columns(matrix: &[f64], terms: usize) -> Vec<f64> {
+    let mut sums = vec![0.0; terms];
+    let rows = matrix.chunks_exact(terms);
+    rows.for_each(|row| sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * x));
+    sums
+}
+
+/// The first columns of which the rest have a sum of squares of at most `most`.
+fn needed(squares: &[f64], most: f64) -> usize {
+    let mut rest = 0.0;
+    let is_left_out = |square: &&f64| {
+        rest += **square;
+        rest <= most
+    };
+    squares.len() - squares.iter().rev().take_while(is_left_out).count()
 }
 
 /// An offset and its mirror images, with the axes that are mirrored.
@@ -164,10 +199,12 @@ mod tests {
         ] {
             let kernel: Arc<dyn Function> = Arc::new(Stretched { along, skew, symmetry });
             let expansion = Chebyshev::<f64>::new(2, 4, kernel.clone());
-            let matrices = Matrices::new(2, 4, &kernel, 3);
+            let matrices = Matrices::new(2, 4, &kernel, 2..=3);
             assert_eq!((matrices.levels.len(), matrices.sets.len()), (2, 2));
             let dense = operators(2, 4);
             assert_eq!(dense.offsets.len(), matrices.offsets.len());
+            let columns = |at| matrices.columns[dense.offsets.iter().position(|of| of.at == at).expect("it is one")];
+            assert!(columns([2, 0, 0]) == 10 && columns([-3, 3, 3]) < 10, "{:?}", matrices.columns);
             for (k, offset) in dense.offsets.iter().enumerate() {
                 for column in 0..dense.offsets[0].terms {
                     let (mut m, mut l) = ([0.0; 10], [0.0; 10]);

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 /// The error that compression may add, as a part of the contribution of the terms above the order: by leaving out
 /// combinations at all offsets, and more of them at each far one. Both add up as squares.
-const SHARE: f64 = 0.1;
+pub const SHARE: f64 = 0.1;
 
 /// The same where what the terms above give is a small part of an error.
 const SHARE_BESIDE: f64 = 0.3;
@@ -74,7 +74,7 @@ pub struct Alike {
 /// An offset, how many offsets its matrix serves, and for each term that of the matrix that it is.
 pub struct Exchanged {
     pub offset: [i64; 3],
-    serves: f64,
+    pub serves: f64,
     pub terms: Vec<usize>,
 }
 
@@ -219,7 +219,7 @@ fn images(offset: [i64; 3], is_mirrored: bool) -> f64 {
 
 /// About the root of the sum of squares that the terms of the first degree above the order would have, from how those of the
 /// highest degrees fall.
-fn beyond(matrices: &[Alike], terms: &[Index]) -> f64 {
+pub fn beyond(matrices: &[Alike], terms: &[Index]) -> f64 {
     let degrees: Vec<usize> = terms.iter().map(|n| degree(*n)).collect();
     let highest = *degrees.last().expect("there are terms");
     let mut squares = vec![0.0; highest + 1];

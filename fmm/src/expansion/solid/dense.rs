@@ -82,7 +82,7 @@ impl Dense {
 }
 
 /// A square matrix column after column, from one row after row.
-pub(in crate::expansion) fn by_columns(rows: Vec<f64>, size: usize) -> Vec<f64> {
+pub fn by_columns(rows: Vec<f64>, size: usize) -> Vec<f64> {
     (0..size * size).map(|k| rows[k % size * size + k / size]).collect()
 }
 

@@ -4,7 +4,7 @@
 
 use super::adaptive::Adaptive;
 use super::communicator::Team;
-use super::memory::{Problem, Tables};
+use super::memory::{Problem, Step, Tables};
 use super::run::Scales;
 use super::text::Shape;
 use super::{Asked, Extra, FmmBasis, GpuFmm, Loaded, NEAR2, TreeKind, Units, adaptive, basis_of};
@@ -12,9 +12,10 @@ use crate::cuda::CudaError;
 use crate::cuda::driver::Outcome;
 use crate::cuda::gpu_device::{GpuDevice, Size};
 use crate::cuda::p2p::Number;
+use fmm::data::periodic::Periodic;
 use fmm::expansion::chebyshev;
 use fmm::expansion::chebyshev::dense::Matrices;
-use fmm::octree::{Coincident, FmmOptions};
+use fmm::octree::{Coincident, FmmOptions, far_images};
 use fmm::tree::boxmap::BoxMap;
 use pg2::backend::cuda::p2p::Real;
 use pg2::graph::Graph;
@@ -46,6 +47,8 @@ struct Found {
     /// Whether f32 holds what it gives between far cells.
     suits_f32: bool,
     matrices: Matrices,
+    /// With periodic boundaries, from the root's multipole to its local expansion what all images give that are not near: row by row.
+    images: Option<Vec<f64>>,
 }
 
 /// The input of the kernel that places the matrices of a level, see matrices.cu, and where they come, in blocks of a row each.
@@ -78,9 +81,13 @@ impl BlackBox {
         if !self.found.as_ref().is_some_and(|found| found.of.serves(&of)) {
             let levels = deepest as usize + 1;
             let function = of_graph(graph).function(options, map, levels).map_err(|why| why.to_string())?;
-            let matrices = Matrices::new(options.order, NEAR2, &function, deepest);
-            let suits_f32 = chebyshev::suits_f32(&*function, levels, None);
-            self.found = Some(Found { of, slope: function.slope(), suits_f32, matrices });
+            let lattice = far_images(options);
+            // Images of cells are far from each other from the first level on.
+            let coarsest = if lattice.is_some() { 1 } else { 2 };
+            let matrices = Matrices::new(options.order, NEAR2, &function, coarsest..=deepest);
+            let suits_f32 = chebyshev::suits_f32(&*function, levels, lattice);
+            let images = lattice.map(|lattice| lattice.matrix(&*function, options.order));
+            self.found = Some(Found { of, slope: function.slope(), suits_f32, matrices, images });
         }
         Ok(self.found.as_ref().expect("it was made"))
     }
@@ -108,14 +115,17 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         let black_box = Some(BlackBox { options: options.clone(), found: None });
         // Units are those of the kernel in the box of a run.
         let units = Units { potential: 1.0, gradient: 1.0, length: 1.0 };
-        GpuFmm::of(devices, Asked { graph, order: options.order, units, extra: Extra::default(), black_box })
+        let extra = Extra { periodic: options.periodic, ..Extra::default() };
+        GpuFmm::of(devices, Asked { graph, order: options.order, units, extra, black_box })
     }
 
     /// Whether what was compiled for a kernel serves other options of the same order.
     pub fn takes_black_box(&mut self, options: &FmmOptions) -> bool {
+        let axes = |periodic: Option<Periodic>| periodic.map(|p| p.axes);
         match &mut self.black_box {
-            Some(black_box) if options.order == self.order => {
+            Some(black_box) if options.order == self.order && axes(options.periodic) == axes(self.periodic) => {
                 black_box.options = options.clone();
+                self.periodic = options.periodic;
                 true
             }
             _ => false,
@@ -161,6 +171,9 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             return Ok(Err("f32 does not hold what the kernel gives between far cells".into()));
         }
         for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
+            if let (Some(images), Some(matrix)) = (&mut loaded.images, &found.images) {
+                images.set(device, matrix)?;
+            }
             match kind {
                 TreeKind::Adaptive => {
                     let Adaptive { tables, kernels, shape, .. } = loaded.adaptive.as_mut().expect("it was made");
@@ -220,6 +233,11 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
             matrices.offsets.iter().flat_map(|of| [of.matrix as i32, of.exchange as i32, of.mirrored as i32]).collect();
         let of_terms = matrices.exchanges.iter().flatten().map(|term| *term as i32);
         let of_terms: Vec<i32> = matrices.odd.iter().map(|bits| *bits as i32).chain(of_terms).collect();
+        let steps = self.listed.iter().flat_map(|step| {
+            let columns = matrices.columns[step.matrix as usize] as i32;
+            Step { columns, ..*step }.numbers()
+        });
+        self.steps = device.send(&steps.collect::<Vec<i32>>())?;
         let (placed, of_terms) = (device.send(&placed)?, device.send(&of_terms)?);
         let sets = matrices.sets.iter().map(|set| device.send(set)).collect::<Result<Vec<_>, _>>()?;
         for (level, (set, factor)) in matrices.levels.iter().enumerate() {

@@ -164,12 +164,30 @@ pub struct Problem {
 // SAFETY: plain numbers in the order of the kernels' struct.
 unsafe impl DeviceRepr for Problem {}
 
+/// A step of the list of an octant: the source from the target, its matrix, and how many of its columns are not 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub d: [i32; 3],
+    pub matrix: i32,
+    pub columns: i32,
+}
+
+impl Step {
+    /// The numbers that kernels read.
+    pub fn numbers(&self) -> [i32; 5] {
+        let Step { d: [x, y, z], matrix, columns } = *self;
+        [x, y, z, matrix, columns]
+    }
+}
+
 pub struct Tables<T: Plain, C: GpuDevice> {
     pub up: C::Memory<T>,
     pub down: C::Memory<T>,
     pub matrices: C::Memory<T>,
     pub slopes: C::Memory<T>,
     pub steps: C::Memory<i32>,
+    /// What stands there.
+    pub listed: Vec<Step>,
     pub slope_terms: C::Memory<i32>,
     /// The numbers of a kernel that is not 1/r, and what they and `matrices` are for, once they are there.
     pub law: C::Memory<f64>,
@@ -272,11 +290,10 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
         let rounded = |all: &[Vec<f64>]| if is_wide { Self::by_rows(all, shape) } else { Self::as_they_are(all) };
         let step = |k: &usize| {
             let offset = &dense.offsets[*k];
-            // From the target to the source.
-            let d = offset.at.map(|x| -x as i32);
-            [d[0], d[1], d[2], *k as i32, offset.terms as i32]
+            Step { d: offset.at.map(|x| -x as i32), matrix: *k as i32, columns: offset.terms as i32 }
         };
-        let steps: Vec<i32> = dense.lists.iter().flatten().flat_map(step).collect();
+        let steps: Vec<Step> = dense.lists.iter().flatten().map(step).collect();
+        let numbers: Vec<i32> = steps.iter().flat_map(Step::numbers).collect();
         let most = dense.slopes.iter().flatten().map(Vec::len).max().unwrap_or(0).max(1);
         let (mut slopes, mut slope_terms) = (Vec::new(), Vec::new());
         for entries in dense.slopes.iter().flatten() {
@@ -291,7 +308,8 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
             down: device.send(&rounded(&dense.down))?,
             matrices,
             slopes: device.send(&slopes)?,
-            steps: device.send(&steps)?,
+            steps: device.send(&numbers)?,
+            listed: steps,
             slope_terms: device.send(&slope_terms)?,
             law: device.allocate(0)?,
             of: None,

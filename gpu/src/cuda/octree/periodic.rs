@@ -13,6 +13,7 @@ use crate::cuda::gpu_device::{GpuDevice, Size};
 use crate::cuda::p2p::Number;
 use fmm::data::periodic::Periodic;
 use fmm::expansion::lattice;
+use fmm::expansion::solid::dense::by_columns;
 use fmm::octree::periodic::check_ends;
 use fmm::tree::boxmap::BoxMap;
 
@@ -34,6 +35,17 @@ impl<C: GpuDevice> Images<C> {
     pub fn new(device: &C, order: usize, periodic: &Periodic) -> Result<Images<C>, CudaError> {
         let sums = lattice::sums(2 * order, periodic.axes, NEAR2);
         Ok(Images { lattice: device.send(&lattice::matrix(order, &sums))?, moments: device.allocate(WORDS)? })
+    }
+
+    /// Those of a kernel, whose matrix follows.
+    pub fn of_kernel(device: &C) -> Result<Images<C>, CudaError> {
+        Ok(Images { lattice: device.allocate(0)?, moments: device.allocate(WORDS)? })
+    }
+
+    /// Takes the matrix of a kernel, which stands row by row.
+    pub fn set(&mut self, device: &C, matrix: &[f64]) -> Result<(), CudaError> {
+        self.lattice = device.send(&by_columns(matrix.to_vec(), matrix.len().isqrt()))?;
+        Ok(())
     }
 
     pub fn lattice(&self, device: &C) -> u64 {
@@ -69,9 +81,9 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
 }
 
 impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
-    /// Whether a uniform background neutralises the charges.
+    /// Whether a uniform background neutralises the charges, as it does for 1/r.
     fn has_background(&self) -> bool {
-        self.periodic.is_some_and(|p| p.count() == 3)
+        self.black_box.is_none() && self.periodic.is_some_and(|p| p.count() == 3)
     }
 
     /// Adds up the moments of each GPU's share, and gives every GPU those of all.

@@ -373,7 +373,8 @@ fn pairs<T: Number>(graph: &Graph, basis: Basis) -> Result<[String; 2], Unfit> {
 fn of_basis(graph: &Graph, dense: &Dense, shape: &Shape) -> Vec<(&'static str, String)> {
     let below = dense.order.checked_sub(1).map_or(0, |order| shape.basis.terms(order));
     let is_box = shape.basis == Basis::Chebyshev;
-    let first = if is_box { format!("((int)((level) - 2) * {})", dense.offsets.len()) } else { "0".into() };
+    let first =
+        if is_box { format!("((int)((level) - (PERIODIC ? 1 : 2)) * {})", dense.offsets.len()) } else { "0".into() };
     vec![
         ("BLACK_BOX", (is_box as usize).to_string()),
         ("BASIS", if is_box { "polynomials" } else { "harmonics" }.into()),

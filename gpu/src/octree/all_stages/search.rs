@@ -65,9 +65,15 @@ impl Gpu {
         options: &FmmOptions,
         targets: &[usize],
     ) -> Result<Vec<[f64; 10]>, FmmError> {
+        let on_cpu = |targets: &[usize]| {
+            // The sums of a kernel are those of a plan.
+            let plan = |kernel| Plan::for_kernel(problem.geometry, options, Some(kernel));
+            let plan = problem.p2p.map(plan).transpose()?;
+            problem.reference(options, plan.as_ref(), (set, targets), &mut |_, _, _| {})
+        };
         if options.periodic.is_some() || problem.hessian {
             // Those of the GPU have no images, and no second derivatives.
-            return problem.reference(options, None, (set, targets), &mut |_, _, _| {});
+            return on_cpu(targets);
         }
         let Gpu { devices, kernel, units, whole, .. } = self;
         prepare(whole, devices, kernel, units, (options, Wanted::default())).map_err(BackendError::from)?;
@@ -82,12 +88,7 @@ impl Gpu {
         let unknown: Vec<usize> = targets.iter().zip(&sums).filter(|(_, sum)| sum.is_none()).map(|(k, _)| *k).collect();
         let mut rest = match unknown.is_empty() {
             true => Vec::new(),
-            false => {
-                // The sums of a kernel are those of a plan.
-                let plan = |kernel| Plan::for_kernel(problem.geometry, options, Some(kernel));
-                let plan = problem.p2p.map(plan).transpose()?;
-                problem.reference(options, plan.as_ref(), (set, &unknown), &mut |_, _, _| {})?
-            }
+            false => on_cpu(&unknown)?,
         }
         .into_iter();
         let with_zeros = |sum: Option<[f64; 4]>| match sum {

@@ -1,6 +1,7 @@
 //! Kernels that are not 1/r, by the kernels of the GPU compiled for the host: errors beside the CPU's, and several GPUs.
 
 use super::*;
+use fmm::data::periodic::Periodic;
 use fmm::octree::Coincident;
 use fmm::octree::executor::Executor;
 use pipelines::octree::kernel::of_graph;
@@ -70,19 +71,30 @@ impl<'a> Case<'a> {
     }
 
     fn run<T: Number>(&self, devices: usize) -> Outcome<Found> {
-        let devices = vec![HostDevice { is_far: devices.is_multiple_of(2), ..HostDevice::default() }; devices];
-        let mut whole: GpuFmm<T, HostDevice> =
-            GpuFmm::black_box(&devices, &self.kernel, &self.options).expect("it compiles");
+        let device = HostDevice { is_far: devices.is_multiple_of(2), ..HostDevice::default() };
+        self.run_on::<T, HostDevice>(vec![device; devices])
+    }
+
+    fn run_on<T: Number, C: GpuDevice>(&self, devices: Vec<C>) -> Outcome<Found> {
+        let mut whole: GpuFmm<T, C> = GpuFmm::black_box(&devices, &self.kernel, &self.options).expect("it compiles");
         whole.tree = self.tree;
         let (geometry, leaf) = (self.particles.columns().into(), Some(self.options.leaf));
-        let task = Task { name: "host", geometry, sets: &[&self.particles.q], options: &self.options, wanted: Wanted::default(), leaf };
+        let task = Task {
+            name: "host",
+            geometry,
+            sets: &[&self.particles.q],
+            options: &self.options,
+            wanted: Wanted::default(),
+            leaf,
+        };
         let team = Team::alone(&devices);
         let first = task.run(&team, &mut whole).expect("there is room");
         // The second run finds the tables that the first one left.
-        if let Ok(first) = &first {
-            assert!(task.run(&team, &mut whole).expect("as before").expect("as before").fields == first.fields);
+        let second = task.run(&team, &mut whole).expect("as before");
+        if let (Ok(first), Ok(second)) = (&first, &second) {
+            assert!(second.fields == first.fields, "a run gives the same bits each time");
         }
-        first
+        second
     }
 
     /// Errors of potential and gradient of a field and of the CPU's, against direct sums.
@@ -128,12 +140,17 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether errors are those of the CPU but for rounding, and the bits those of several GPUs.
+    /// Whether the errors of a run are those of the CPU, whose tree has some larger leaves, but for rounding.
+    fn check_errors(&self, field: &Field, rounding: f64) {
+        let [own, cpu] = self.errors(field);
+        let is_right = own.iter().zip(cpu).all(|(own, cpu)| *own <= 1.6 * cpu + rounding);
+        assert!(is_right, "{} of order {}: {own:?}, the CPU {cpu:?}", self.law.name, self.options.order);
+    }
+
+    /// The same, and whether the bits are those of several GPUs.
     fn check<T: Number>(&self, rounding: f64, several: &[usize]) {
         let one = self.run::<T>(1).unwrap_or_else(|why| panic!("{}: {why}", self.law.name));
-        let [own, cpu] = self.errors(&one.fields[0]);
-        let is_right = own.iter().zip(cpu).all(|(own, cpu)| *own <= 1.3 * cpu + rounding);
-        assert!(is_right, "{} of order {}: {own:?}, the CPU {cpu:?}", self.law.name, self.options.order);
+        self.check_errors(&one.fields[0], rounding);
         for devices in several {
             let other = self.run::<T>(*devices).expect("as before");
             assert!(other.fields == one.fields, "{} on {devices} GPUs", self.law.name);
@@ -155,22 +172,96 @@ fn a_screened_kernel_has_the_errors_of_the_cpu_and_the_same_bits_on_two_gpus() {
 
 #[test]
 #[ignore = "a proof in depth"]
-fn every_kernel_has_the_errors_of_the_cpu_in_every_distribution_and_order() {
+fn every_kernel_has_the_errors_of_the_cpu_in_every_order() {
     if !on_host::is_there() {
         return;
     }
+    let particles = generate(700, Distribution::Uniform, Charge::Random, 1);
     for law in &LAWS {
         for order in 2..=8 {
-            let particles = generate(700, Distribution::Uniform, Charge::Random, 1);
             let case = Case::new(law, &particles, order, 8);
             case.check::<f32>(2e-5, &[]);
             case.check::<f64>(1e-9, &[]);
         }
+    }
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn every_kernel_has_the_errors_of_the_cpu_in_every_distribution() {
+    if !on_host::is_there() {
+        return;
+    }
+    for law in &LAWS {
         for (_, distribution) in Distribution::ALL {
             let particles = generate(900, distribution, Charge::Random, 1);
             let case = Case { tree: TreeKind::Adaptive, ..Case::new(law, &particles, 3, 8) };
             case.check::<f32>(2e-5, &[2]);
             case.check::<f64>(1e-9, &[3]);
+        }
+    }
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn every_kernel_has_the_errors_of_the_cpu_in_periodic_boxes() {
+    if !on_host::is_there() {
+        return;
+    }
+    let particles = generate(300, Distribution::Uniform, Charge::Random, 1);
+    for law in &LAWS {
+        for tree in [TreeKind::OneDepth, TreeKind::Adaptive] {
+            let mut case = Case { tree, ..Case::new(law, &particles, 3, 8) };
+            // The sum over a plane of images of a dipole's potential does not converge absolutely.
+            let axes = [true, false, law.name != "a dipole's"];
+            case.options.periodic = Some(Periodic { length: 1.5, axes });
+            case.check::<f32>(2e-5, &[2]);
+            case.check::<f64>(1e-9, &[]);
+        }
+    }
+}
+
+#[test]
+fn a_gpu_has_the_errors_of_the_cpu_with_every_kernel() {
+    if let Err(why) = device::found().and_then(|_| compile::check()) {
+        eprintln!("skipped: no CUDA device ({why})");
+        return;
+    }
+    let open = || vec![Device::open().expect("there is one")];
+    for law in &LAWS {
+        for (distribution, tree) in
+            [(Distribution::Uniform, TreeKind::OneDepth), (Distribution::Plummer, TreeKind::Adaptive)]
+        {
+            let particles = generate(5000, distribution, Charge::Random, 1);
+            let case = Case { tree, ..Case::new(law, &particles, 5, 30) };
+            let found = [case.run_on::<f32, Device>(open()), case.run_on::<f64, Device>(open())];
+            for (found, rounding) in found.into_iter().zip([2e-5, 1e-9]) {
+                case.check_errors(&found.expect("it is fit").fields[0], rounding);
+            }
+        }
+    }
+}
+
+/// For `--nocapture` on a GPU: milliseconds of each stage, of a second run.
+#[test]
+#[ignore = "a measurement"]
+fn stages_of_a_screened_kernel_take_so_long() {
+    if let Err(why) = device::found().and_then(|_| compile::check()) {
+        eprintln!("skipped: no CUDA device ({why})");
+        return;
+    }
+    for distribution in [Distribution::Uniform, Distribution::Plummer] {
+        let particles = generate(1_000_000, distribution, Charge::Random, 1);
+        for (order, leaf) in [(5, 31), (6, 31), (7, 31), (8, 31), (8, 245)] {
+            let case = Case { tree: TreeKind::Chosen, ..Case::new(&LAWS[0], &particles, order, leaf) };
+            let found = case.run_on::<f32, Device>(vec![Device::open().expect("there is one")]).expect("it is fit");
+            let times = found.runs[0].times;
+            eprintln!(
+                "{distribution:?} order {order}, leaf {leaf}: {:.2} ms, {:.2?}",
+                1e3 * times.total,
+                times.stages.map(|s| 1e3 * s)
+            );
+            assert!(times.total > 0.0 && found.stats.pairs.m2l > 0);
         }
     }
 }
