@@ -1,7 +1,7 @@
 //! The kernels of the GPU, compiled for the host, and on a GPU where there is one.
 
 mod adaptive;
-mod hessian;
+mod derivatives;
 mod periodic;
 
 use super::*;
@@ -47,7 +47,9 @@ fn computed_on<T: Number, C: GpuDevice>(
     let mut whole: GpuFmm<T, C> = GpuFmm::new(&devices, &kernel, order, units).expect("it compiles");
     whole.tree = TreeKind::OneDepth;
     let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
-    let task = Task { name: "host", geometry, sets, options: &options, wanted: Wanted::default(), leaf: Some(leaf) };
+    let sets: Vec<Sources> = sets.iter().map(|charges| (*charges).into()).collect();
+    let task =
+        Task { name: "host", geometry, sets: &sets, options: &options, wanted: Wanted::default(), leaf: Some(leaf) };
     let team = Team::alone(&devices);
     let mut run = || task.run(&team, &mut whole).expect("there is room").expect("it is fit").solutions();
     let first = run();
@@ -261,7 +263,7 @@ fn far_offsets_take_the_order_below_where_it_is_asked_for() {
         let task = Task {
             name: "host",
             geometry,
-            sets: &[&particles.q],
+            sets: &[particles.q[..].into()],
             options: &options,
             wanted: Wanted::default(),
             leaf: Some(4),
