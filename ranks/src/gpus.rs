@@ -99,14 +99,12 @@ pub(super) fn solve_by(
     if devices * comm.size() > MOST_GPUS {
         return Ok(Err(format!("{} GPUs in all are more than {MOST_GPUS}", devices * comm.size())));
     }
-    let sets: Option<Vec<&[f64]>> = slice.sets.iter().map(|s| s.charges.filter(|_| s.dipoles.is_none())).collect();
-    let Some(sets) = sets else { return Ok(Err("the particles have dipole moments".into())) };
     let (name, options) = (runner.name, slice.options);
-    let wanted = Wanted { dipoles: false, hessian: slice.hessian };
+    let wanted = Wanted { dipoles: slice.sets.iter().any(|s| s.dipoles.is_some()), hessian: slice.hessian };
     if let Some(why) = Gpu::refuses_wanted(options, wanted) {
         return Ok(Err(why));
     }
-    let task = Task { name, geometry: slice.geometry, sets: &sets, options, wanted, leaf };
+    let task = Task { name, geometry: slice.geometry, sets: &slice.sets, options, wanted, leaf };
 
     // Ranks may have read their input at other speeds.
     barrier(comm)?;

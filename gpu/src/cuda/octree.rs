@@ -259,7 +259,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
         Ok(Loaded {
             kernels,
             tables,
-            particles: Particles::new(device, 0, (0, shape.results()))?,
+            particles: Particles::new(device, 0, 0, shape)?,
             cells: None,
             adaptive: None,
             images: match periodic {
@@ -363,15 +363,14 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             let n = share[0].len() + share[1].len();
             if share != loaded.share || loaded.particles.room < n {
                 // The old ones go first.
-                let width = self.shape.results();
-                (loaded.cells, loaded.particles) = (None, Particles::new(device, 0, (0, width))?);
-                let bytes = n as u64 * (Particles::<T, C>::INPUT_BYTES + Particles::<T, C>::bytes(width));
+                (loaded.cells, loaded.particles) = (None, Particles::new(device, 0, 0, &self.shape)?);
+                let bytes = n as u64 * Particles::<T, C>::bytes(&self.shape);
                 device.check_capacity(bytes, "this FMM")?;
                 // Of several GPUs each usually has more particles around its leaves than in its share. To allocate memory for them later
                 // costs more, and where memory is ample, some more of it does not matter.
                 let is_ample = parts.devices > 1 && device.check_capacity(3 * bytes, "this FMM").is_ok();
                 let room = if is_ample { n + n / 4 } else { n };
-                loaded.particles = Particles::new(device, n, (room, width))?;
+                loaded.particles = Particles::new(device, n, room, &self.shape)?;
             }
             let places = &mut loaded.places;
             places.number = share[0].start as u64;
@@ -399,13 +398,13 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         Ok(())
     }
 
-    /// Sends a column as the user gives it: x, y, z, or charges, of this process's sources, and behind them of its targets, which have no
+    /// Sends a column as the user gives it: x, y, z, charges, or a component of dipole moments, of this process's sources, and behind them of its targets, which have no
     /// charges.
     pub fn send(&self, team: &Team<C>, column: usize, slices: &[&[f64]]) -> Result<(), CudaError> {
         at_once(team.devices.iter().zip(&self.loaded), |(device, loaded)| {
             let places = [0, loaded.share[0].len()];
             slices.iter().zip(&loaded.share).zip(places).try_for_each(|((slice, share), at)| {
-                device.put(bytes_of(&slice[share.clone()]), &loaded.particles.input[column], at)
+                device.put(bytes_of(&slice[share.clone()]), loaded.particles.column(column), at)
             })
         })
     }

@@ -17,7 +17,7 @@ use crate::cuda::octree::{
 };
 use crate::cuda::p2p::Number;
 use fmm::data::particles::Field;
-use fmm::data::problem::Geometry;
+use fmm::data::problem::{Geometry, Sources};
 use fmm::direct::error::{self, Errors};
 use fmm::expansion::basis::Basis;
 use fmm::octree::options::Wanted;
@@ -51,16 +51,17 @@ impl AllStages<3> for Gpu {
         sets: &[&[f64]],
         options: &FmmOptions,
     ) -> Result<Outcome<Solutions>, FmmError> {
-        self.solve_for(geometry, sets, options, Wanted::default())
+        let sets: Vec<Sources> = sets.iter().map(|charges| (*charges).into()).collect();
+        self.solve_for(geometry, &sets, options, Wanted::default())
     }
 }
 
 impl Gpu {
-    /// As [`AllStages::solve`], for other results too.
+    /// As [`AllStages::solve`], for other results and sources too, which are all that are `wanted`.
     pub fn solve_for(
         &mut self,
         geometry: Geometry,
-        sets: &[&[f64]],
+        sets: &[Sources],
         options: &FmmOptions,
         wanted: Wanted,
     ) -> Result<Outcome<Solutions>, FmmError> {
@@ -80,8 +81,7 @@ impl Gpu {
     pub fn refuses_wanted(options: &FmmOptions, wanted: Wanted) -> Option<String> {
         let most = FmmShape::most_order(wanted, real(options.precision));
         match () {
-            _ if wanted.dipoles => Some("the particles have dipole moments".into()),
-            _ if options.order > most => Some(format!("the order of second derivatives is above {most}")),
+            _ if options.order > most => Some(format!("the order of dipoles or second derivatives is above {most}")),
             _ => None,
         }
     }

@@ -20,11 +20,15 @@ struct __align__(16) Vector { Real v[VECTOR]; };
 // A sorted particle.
 #if SINGLE
 // Grid coordinates, of which differences are exact, and the charge.
+#if DIPOLES
+struct __align__(16) Record { uint32_t x, y, z; float q, px, py, pz; };
+#else
 struct __align__(16) Record { uint32_t x, y, z; float q; };
+#endif
 #define CLOSE (1.0f / 65536)    // squares of distances too close, in cells
 #else
-// Scaled coordinates and the charge.
-typedef Real4 Record;
+// Scaled coordinates, the charge, and the moment.
+typedef Source Record;
 #define CLOSE 1e-120
 #endif
 
@@ -42,8 +46,9 @@ struct Row { uint64_t pairs, start; };
 // Cells of a level that follow each other.
 struct Span { uint32_t first, end; };
 
-// The least and greatest coordinates, the greatest charge and the least that is not 0, by magnitude; whether all are numbers.
-struct Bounds { double low[3], high[3], most, least; uint64_t bad; };
+// The least and greatest coordinates, the greatest charge and the least that is not 0, by magnitude; the same of the largest components of
+// dipole moments; whether all are numbers.
+struct Bounds { double low[3], high[3], most, least, most_moment, least_moment; uint64_t bad; };
 
 // A particle of a part of the input, by its place among the sorted ones of the share.
 struct Slot { uint32_t part, slot; };
@@ -103,6 +108,7 @@ struct Problem {
     const double *lattice;                  // with periodic boundaries, what takes the root's multipole to its local expansion: by columns
     const int64_t *moments;                 // and those of all charges
     const double *law;                      // of a black-box expansion: see setting.cu
+    const double *dipoles[3];               // of the share of the input
 };
 
 // The cells of all levels from the first one with expansions to before this one.
@@ -113,6 +119,11 @@ struct Image { int x, y, z; };
 
 // In the box along periodic axes.
 PF double scaled(double x, int axis, const Problem &p);
+
+#if DIPOLES
+PF double moment_in_box(uint32_t i, int axis, const Problem &p);
+PF double moment_of_record(uint32_t i, int axis, const Problem &p);
+#endif
 
 PF double in_box(const double scaled, const int axis, const Problem &p)
 {
@@ -161,10 +172,20 @@ PF double charge(const uint32_t i, const Problem &p)
     return i >= p.targets ? -0.0 : q == 0 ? 0.0 : q;
 }
 
+// A sorted particle with its dipole moment: in f32 in boxes, in f64 in scaled coordinates.
+PF Record with_moment(Record r, const uint32_t i, const Problem &p)
+{
+#if DIPOLES
+    (r.px = moment_of_record(i, 0, p), r.py = moment_of_record(i, 1, p), r.pz = moment_of_record(i, 2, p));
+#endif
+    return r;
+}
+
 #if SINGLE
 PF Record record(const uint32_t i, const Problem &p)
 {
-    return {grid(unit(p.x[i], 0, p)), grid(unit(p.y[i], 1, p)), grid(unit(p.z[i], 2, p)), (Real)charge(i, p)};
+    Record r = {grid(unit(p.x[i], 0, p)), grid(unit(p.y[i], 1, p)), grid(unit(p.z[i], 2, p)), (Real)charge(i, p)};
+    return with_moment(r, i, p);
 }
 
 PF Real charge_of(const Record &r) { return r.q; }
@@ -185,10 +206,15 @@ PF Frame frame_of(const Problem &p, const uint32_t cell)
     return {(at.x << down) + half, (at.y << down) + half, (at.z << down) + half, __int_as_float((127 - down) << 23)};
 }
 
-PF Real4 in_frame(const Record &r, const Frame &f)
+PF Source in_frame(const Record &r, const Frame &f)
 {
-    return {(float)(int32_t)(r.x - f.x) * f.factor, (float)(int32_t)(r.y - f.y) * f.factor,
-            (float)(int32_t)(r.z - f.z) * f.factor, r.q};
+    Source s = {(float)(int32_t)(r.x - f.x) * f.factor, (float)(int32_t)(r.y - f.y) * f.factor,
+                (float)(int32_t)(r.z - f.z) * f.factor, r.q};
+#if DIPOLES
+    const float side = f.factor * 2147483648.0f;
+    (s.px = r.px * side, s.py = r.py * side, s.pz = r.pz * side);
+#endif
+    return s;
 }
 
 #if PERIODIC
@@ -203,29 +229,31 @@ PF Seen seen_from(const Frame &f, const Image &i, const Problem &p)
     return {{f.x - i.x * period, f.y - i.y * period, f.z - i.z * period, f.factor}, i.x * whole, i.y * whole, i.z * whole};
 }
 
-PF Real4 in_frame(const Record &r, const Seen &s)
+PF Source in_frame(const Record &r, const Seen &s)
 {
-    const Real4 a = in_frame(r, s.frame);
-    return {a.x + s.x, a.y + s.y, a.z + s.z, a.w};
+    Source a = in_frame(r, s.frame);
+    (a.x += s.x, a.y += s.y, a.z += s.z);
+    return a;
 }
 #endif
 
 // Whether a source may be too close to a particle of the cell: somewhat more than the distance, for rounding.
-PF bool is_close_to_cell(const Real4 &s, const Frame &f)
+PF bool is_close_to_cell(const Source &s, const Frame &f)
 {
     return fmaxf(fmaxf(fabsf(s.x), fabsf(s.y)), fabsf(s.z)) <= 0.5f + 1.01f / 256;
 }
 
 PF Real relative(const Record &r, const uint32_t cell, const Problem &p, Real *at)
 {
-    const Real4 s = in_frame(r, frame_of(p, cell));
+    const Source s = in_frame(r, frame_of(p, cell));
     (at[0] = s.x, at[1] = s.y, at[2] = s.z);
     return s.w;
 }
 #else
 PF Record record(const uint32_t i, const Problem &p)
 {
-    return {scaled(p.x[i], 0, p), scaled(p.y[i], 1, p), scaled(p.z[i], 2, p), charge(i, p)};
+    const Record r = {scaled(p.x[i], 0, p), scaled(p.y[i], 1, p), scaled(p.z[i], 2, p), charge(i, p)};
+    return with_moment(r, i, p);
 }
 
 PF Real charge_of(const Record &r) { return r.w; }
@@ -248,7 +276,7 @@ PF Frame frame_of(const Problem &p, const uint32_t cell)
             0.5000001 * edge};
 }
 
-PF Real4 in_frame(const Record &r, const Frame &) { return r; }
+PF Source in_frame(const Record &r, const Frame &) { return r; }
 
 #if PERIODIC
 // What an image of the box adds to coordinates.
@@ -256,10 +284,14 @@ struct Seen { double x, y, z; };
 
 PF Seen seen_from(const Frame &, const Image &i, const Problem &p) { return {i.x * p.size, i.y * p.size, i.z * p.size}; }
 
-PF Real4 in_frame(const Record &r, const Seen &s) { return {r.x + s.x, r.y + s.y, r.z + s.z, r.w}; }
+PF Source in_frame(Record r, const Seen &s)
+{
+    (r.x += s.x, r.y += s.y, r.z += s.z);
+    return r;
+}
 #endif
 
-PF bool is_close_to_cell(const Real4 &s, const Frame &f)
+PF bool is_close_to_cell(const Source &s, const Frame &f)
 {
     return fabs(s.x - f.x) <= f.half && fabs(s.y - f.y) <= f.half && fabs(s.z - f.z) <= f.half;
 }

@@ -14,6 +14,18 @@ extern "C" __global__ void __launch_bounds__(128) p2m(const Problem p)
             q = relative(p.records[first + lane], cell, p, at);
         BASIS(at[0], at[1], at[2], q, [&](const int place, const Real value) { add_of_warp(sums, place, value); });
     }
+#if DIPOLES
+    add_dipoles(p, sums, [&](const int axis, WarpSums &of_axis) {
+        for (uint32_t first = start; first < end; first += 32) {
+            Real at[3] = {0, 0, 0}, moment[3] = {0, 0, 0};
+            if (first + lane < end) {
+                relative(p.records[first + lane], cell, p, at);
+                moment_within(p.records[first + lane], SIDE(p.depth), p, moment);
+            }
+            harmonics(at[0], at[1], at[2], moment[axis], [&](const int place, const Real value) { add_of_warp(of_axis, place, value); });
+        }
+    });
+#endif
     Real *const m = p.m + (uint64_t)(level_start(p.depth) + cell) * PITCH;
     take_sums(sums, [&](const int place, const Real sum) { m[place] = sum; });
 }

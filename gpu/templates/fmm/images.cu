@@ -23,7 +23,13 @@ extern "C" __global__ void __launch_bounds__(256) moments(const Problem p)
     int64_t sums[2 * MOMENTS] = {};
     for (uint64_t i = blockIdx.x * 256u + threadIdx.x; i < p.n; i += gridDim.x * 256u) {
         const double x = in_box(scaled(p.x[i], 0, p), 0, p), y = in_box(scaled(p.y[i], 1, p), 1, p), z = in_box(scaled(p.z[i], 2, p), 2, p);
-        const double q = charge(i, p), values[MOMENTS] = {q, q * x, q * y, q * z, q * (x * x + y * y + z * z)};
+        const double q = charge(i, p);
+        double values[MOMENTS] = {q, q * x, q * y, q * z, q * (x * x + y * y + z * z)};
+#if DIPOLES
+        // A dipole is two charges in the limit.
+        const double px = moment_in_box(i, 0, p), py = moment_in_box(i, 1, p), pz = moment_in_box(i, 2, p);
+        (values[1] += px, values[2] += py, values[3] += pz, values[4] += 2 * (px * x + py * y + pz * z));
+#endif
 #pragma unroll
         for (int k = 0; k < MOMENTS; k++) {
             const double steps = values[k] * MOMENT_STEPS, whole = rint(steps);

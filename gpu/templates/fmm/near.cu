@@ -53,7 +53,7 @@ struct Stretch { uint32_t begin, shift; };
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem p)
 {
-    __shared__ Real4 tile[TILE + MOST_WAYS];
+    __shared__ Source tile[TILE + MOST_WAYS];
     __shared__ Guards guards;
     __shared__ uint32_t all_sources;
     __shared__ Stretch rows[NEAR_PARTS + 1];
@@ -87,13 +87,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
     const Division d = divide(count);
     Real at[SHARED][3];
     for (int t = 0; t < SHARED; t++) {
-        const Real4 target = in_frame(p.records[first + target_of(d, t, count)], frame);
+        const Source target = in_frame(p.records[first + target_of(d, t, count)], frame);
         (at[t][0] = target.x, at[t][1] = target.y, at[t][2] = target.z);
     }
     TargetSums sums[SHARED] = {};
 
     uint32_t u = 0;
-    add_sources(sources, d, tile, guards, at, setting_of(p, SIDE(p.depth)), CLOSE, sums, [&](const uint32_t number, Real4 &s) {
+    add_sources(sources, d, tile, guards, at, setting_of(p, SIDE(p.depth)), CLOSE, sums, [&](const uint32_t number, Source &s) {
         while (number >= rows[u + 1].begin)
             u++;
 #if PERIODIC
@@ -172,12 +172,14 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
                 const Record other = p.records[j];
                 if (!is_source(other))
                     continue;
+                double moment[3];
+                wide_moment(other, p, moment);
 #if SINGLE
                 const Steps steps = steps_to(p.records[i], other, image, p);
                 if (!steps.may_be_close) {
                     const double step = p.size / 2147483648.0;
                     const double far[3] = {steps.d[0] * step, steps.d[1] * step, steps.d[2] * step};
-                    add_wide(far, other.q, wide_setting(p), sum);
+                    add_wide(far, other.q, moment, wide_setting(p), sum);
                     continue;
                 }
 #endif
@@ -191,7 +193,7 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
                 if (r2 < 1e-120)
                     atomicAdd((unsigned long long *)&p.status->lost, 1ull);
                 else
-                    add_wide(d, s.q, wide_setting(p), sum);
+                    add_wide(d, s.q, moment, wide_setting(p), sum);
             }
         }
         for (int a = 0; a < RESULTS; a++)

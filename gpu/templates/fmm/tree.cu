@@ -9,13 +9,15 @@ PF void join(Bounds &a, const Bounds &b)
     }
     a.most = fmax(a.most, b.most);
     a.least = fmin(a.least, b.least);
+    a.most_moment = fmax(a.most_moment, b.most_moment);
+    a.least_moment = fmin(a.least_moment, b.least_moment);
     a.bad |= b.bad;
 }
 
 PF Bounds nothing()
 {
     const double no = 1.7976931348623157e308;
-    return {{no, no, no}, {-no, -no, -no}, 0, no, 0};
+    return {{no, no, no}, {-no, -no, -no}, 0, no, 0, no, 0};
 }
 
 PF void reduce(Bounds own, Bounds *out)
@@ -45,6 +47,17 @@ extern "C" __global__ void __launch_bounds__(256) bounds(const Problem p)
         own.most = fmax(own.most, q);
         if (q > 0)
             own.least = fmin(own.least, q);
+#if DIPOLES
+        double moment = 0;
+        for (int k = 0; k < 3 && i < p.targets; k++) {
+            const double component = fabs(p.dipoles[k][i]);
+            own.bad |= !(component <= 1.7976931348623157e308);
+            moment = fmax(moment, component);
+        }
+        own.most_moment = fmax(own.most_moment, moment);
+        if (moment > 0)
+            own.least_moment = fmin(own.least_moment, moment);
+#endif
     }
     reduce(own, p.bounds + 1 + blockIdx.x);
 }

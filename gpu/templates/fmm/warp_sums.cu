@@ -30,6 +30,22 @@ PF void add_of_warp(WarpSums &sums, const int place, Real value)
 #endif
 }
 
+// Adds `value(place)` to the sum of each place.
+template <class Value> PF void add_to_sums(WarpSums &sums, const Value value)
+{
+    const int lane = (int)threadIdx.x % 32;
+#if WIDE
+    __syncwarp();
+    for (int place = lane; place < TERMS; place += 32)
+        sums[place] += value(place);
+#else
+#pragma unroll
+    for (int k = 0; k < (TERMS + 31) / 32; k++)
+        if (k * 32 + lane < TERMS)
+            sums[k] += value(k * 32 + lane);
+#endif
+}
+
 // Calls `take(place, sum)` for each place, in one of the lanes.
 template <class Take> PF void take_sums(WarpSums &sums, const Take take)
 {

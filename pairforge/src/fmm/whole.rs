@@ -84,17 +84,11 @@ pub(super) fn run(
     if let Some(why) = gpu.refuses(options).filter(|_| is_wanted) {
         return Err(Error::Options(refused(&why)));
     }
-    let charges: Option<Vec<&[f64]>> = problem.sets.iter().map(|s| s.charges.filter(|_| s.dipoles.is_none())).collect();
-    let geometry = problem.geometry;
-    let answer = match charges {
-        Some(charges) => {
-            let count = geometry.sources[0].len() + geometry.targets.map_or(0, |targets| targets[0].len());
-            let leaf = asked.leaf.unwrap_or_else(|| Gpu::whole_leaf(count, options));
-            let wanted = Wanted { hessian: asked.hessian, dipoles: false };
-            gpu.solve_for(geometry, &charges, &FmmOptions { leaf, ..options.clone() }, wanted)?
-        }
-        None => Err("the particles have dipole moments".into()),
-    };
+    let Problem { geometry, sets } = problem;
+    let count = geometry.sources[0].len() + geometry.targets.map_or(0, |targets| targets[0].len());
+    let leaf = asked.leaf.unwrap_or_else(|| Gpu::whole_leaf(count, options));
+    let wanted = Wanted { hessian: asked.hessian, dipoles: sets.iter().any(|s| s.dipoles.is_some()) };
+    let answer = gpu.solve_for(*geometry, sets, &FmmOptions { leaf, ..options.clone() }, wanted)?;
     match answer {
         Err(why) if is_wanted => Err(Error::Input(refused(&why))),
         answer => Ok(answer),

@@ -1,7 +1,8 @@
 //! The CUDA texts without a GPU: compiled for the host against real-arithmetic semantics, and by NVRTC for a GPU, whose code is read.
 
+use fmm::octree::options::Wanted;
 use gpu::cuda::compile::{self, Arithmetic, Form};
-use gpu::cuda::octree::{FmmBasis, FmmShape, MOST_ORDER, NEAR2, text_of};
+use gpu::cuda::octree::{FmmBasis, FmmShape, MOST_ORDER, NEAR2, adaptive_text_of, text_of};
 use gpu::cuda::p2p::Number;
 use gpu::cuda::plane;
 use hdl::Flags;
@@ -329,31 +330,47 @@ fn every_shipped_kernel_compiles_for_a_card_without_spills() {
     assert_eq!(stack(&code(CEILING, Arithmetic::Fast)), 0);
 }
 
+/// Everything that kernels may be asked for.
+const BOTH: Wanted = Wanted { hessian: true, dipoles: true };
+
 #[test]
 fn the_fmm_of_the_card_compiles_in_every_order_without_spills() {
     if !has_nvrtc() {
         return;
     }
-    fn check<T: Number>(graph: &Graph, basis: FmmBasis, order: usize, is_periodic: bool) {
-        let shape = FmmShape::new(basis, order, T::REAL);
+    fn check<T: Number>(graph: &Graph, (basis, order): (FmmBasis, usize), is_periodic: bool, wanted: Wanted) {
+        let shape = FmmShape::new(basis, order, T::REAL).with_wanted(wanted, T::REAL);
         let dense = shape.dense(order, NEAR2, None);
         let text = text_of::<T>(graph, &dense, &shape, is_periodic).expect("it is P2P");
-        let code = compile::compile(&text, ARCH, T::ARITHMETIC, Form::Cubin).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(stack(&code), 0, "{} of order {order} in {:?}, {shape:?}", graph.name, T::REAL);
+        let adaptive = FmmShape::adaptive(basis, order, T::REAL).with_wanted(wanted, T::REAL);
+        let adaptive = adaptive_text_of::<T>(graph, &dense, &adaptive, is_periodic).expect("it is P2P");
+        for text in [text, adaptive].iter().take(if wanted == Wanted::default() { 1 } else { 2 }) {
+            let code = compile::compile(text, ARCH, T::ARITHMETIC, Form::Cubin).unwrap_or_else(|e| panic!("{e}"));
+            // P2M and P2L of dipoles keep a few numbers there.
+            let most = if wanted == Wanted::default() { 0 } else { 96 };
+            let found = stack(&code);
+            assert!(found <= most, "{} of order {order} in {:?}: {found} bytes, {shape:?}", graph.name, T::REAL);
+        }
     }
     let kernels = p2p_kernels().into_iter().map(|(graph, _)| graph);
     let p2p: Vec<Graph> = kernels.filter(|g| g.name == "p2p").collect();
     for order in (1..=10).chain([11, 18, 26, MOST_ORDER]) {
         // Images change how a kernel reads its input, not by the order.
         for is_periodic in [false, true].into_iter().take(if order == 5 { 2 } else { 1 }) {
-            check::<f32>(&p2p[0], FmmBasis::Harmonics, order, is_periodic);
-            check::<f64>(&p2p[0], FmmBasis::Harmonics, order, is_periodic);
+            check::<f32>(&p2p[0], (FmmBasis::Harmonics, order), is_periodic, Wanted::default());
+            check::<f64>(&p2p[0], (FmmBasis::Harmonics, order), is_periodic, Wanted::default());
         }
     }
     let yukawa = pairforge::kernel::shipped("p2p_yukawa").expect("it is shipped").graph().clone();
     for order in [1, 6, 10] {
-        check::<f32>(&yukawa, FmmBasis::Chebyshev, order, false);
-        check::<f64>(&yukawa, FmmBasis::Chebyshev, order, false);
+        check::<f32>(&yukawa, (FmmBasis::Chebyshev, order), false, Wanted::default());
+        check::<f64>(&yukawa, (FmmBasis::Chebyshev, order), false, Wanted::default());
+    }
+    for (order, hessian, dipoles) in
+        [(5, true, false), (5, false, true), (3, true, true), (FmmShape::most_order(BOTH, p2p::Real::F64), true, true)]
+    {
+        check::<f32>(&p2p[0], (FmmBasis::Harmonics, order), order == 3, Wanted { hessian, dipoles });
+        check::<f64>(&p2p[0], (FmmBasis::Harmonics, order), order == 3, Wanted { hessian, dipoles });
     }
 }
 

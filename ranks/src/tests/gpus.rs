@@ -58,7 +58,8 @@ impl OnGpus {
 
     /// One GPU of one process.
     fn alone<T: Number>(&self) -> Solutions {
-        let (sets, options) = (self.sets(), self.options(precision::<T>()));
+        let options = self.options(precision::<T>());
+        let sets: Vec<_> = self.sets().into_iter().map(|charges| charges.into()).collect();
         let task = Task {
             name: "host",
             geometry: self.geometry(),

@@ -54,7 +54,11 @@ fn all_stages_on_a_gpu_give_what_the_cpu_gives() {
         let (found, wanted) = (error("--backend cuda --translations gpu"), error("--backend cpu"));
         assert!(found < 1.5 * wanted + 1e-12, "{words}: {found:.1e}, the CPU {wanted:.1e}");
     }
-    // Second derivatives, in both trees.
+    // Second derivatives and dipoles, in both trees.
+    let dipoles = "x,y,z,px,py,pz\n0,0,0,1,0,0.5\n1,0,0,0,1,0\n0.5,1,0,0,0,-1\n0.2,0.3,1,0.5,0.5,0.5\n";
+    p.write("dipoles.csv", dipoles);
+    let s = stats(&p, "--particles dipoles.csv --backend cuda --translations gpu --precision f64 --hessian --check 4");
+    assert!(s["error"]["hessian_rel_l2"].as_f64().is_some_and(|e| e < 1e-13), "{s}");
     for words in ["--order 5", "--order 6 --dist plummer", "--order 4 --periodic 1"] {
         let all = format!("--n 20000 --precision f64 --expansion solid --hessian --check 300 {words}");
         let error = |backend: &str| {

@@ -118,16 +118,17 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
     fn on<'a>(&'a self, device: &'a C, is_shared: bool, problem: Problem) -> On<'a, T, C> {
         let Adaptive { shape, kernels, tables, memory } = self.adaptive.as_ref().expect("it was made");
         let particles = &self.particles;
-        let input = match is_shared {
-            true => memory.input.each_ref().map(|column| column.place(device)),
-            false => particles.input.each_ref().map(|column| device.place(column)),
-        };
+        let [x, y, z, q, px, py, pz] = std::array::from_fn(|k| match is_shared {
+            true => memory.input[k].place(device),
+            false => device.place(particles.column(k)),
+        });
         let (near, out) = match is_shared {
             true => (memory.near.place(device), device.place(&particles.near)),
             false => (device.place(&particles.near), device.place(&particles.out)),
         };
         let problem = Problem {
-            input,
+            input: [x, y, z, q],
+            dipoles: [px, py, pz],
             near,
             out,
             up: device.place(&tables.up),
@@ -163,20 +164,21 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     ) -> Result<Outcome<Run>, CudaError> {
         self.prepare_adaptive(team)?;
         let shares = self.shares(team)?;
-        let (n, count, width) = (self.n, team.devices.len(), self.width());
+        let (n, count, width, record) = (self.n, team.devices.len(), self.width(), self.shape.record());
+        let columns = if self.shape.wanted.dipoles { 7 } else { 4 };
         for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
             let memory = loaded.tree_mut();
-            memory.for_particles(device, n)?;
+            memory.for_particles(device, n, record)?;
             if team.all() > 1 {
-                memory.input.iter_mut().try_for_each(|column| column.reserve(device, n))?;
+                memory.input[..columns].iter_mut().try_for_each(|column| column.reserve(device, n))?;
                 memory.near.reserve(device, width * n)?;
             }
             device.clear(memory.status.memory.as_mut().expect("it was reserved"))?;
         }
         if team.all() > 1 {
             let copies = shares.to_all();
-            for column in 0..4 {
-                let from: Vec<_> = self.loaded[..count].iter().map(|l| &l.particles.input[column]).collect();
+            for column in 0..columns {
+                let from: Vec<_> = self.loaded[..count].iter().map(|l| l.particles.column(column)).collect();
                 let to: Vec<_> = self.loaded[..count].iter().map(|l| l.tree().input[column].get()).collect();
                 team.transfer(&from, &to, &copies)?;
             }

@@ -3,7 +3,7 @@
 use super::black_box::Expanded;
 use super::communicator::Raw;
 use super::split::{Rows, Span};
-use super::text::{Basis, Shape};
+use super::text::{Basis, Shape, Slopes};
 use crate::cuda::CudaError;
 use crate::cuda::gpu_device::{GpuDevice, Plain};
 use crate::cuda::p2p::Number;
@@ -55,19 +55,24 @@ pub struct Bounds {
     pub high: [f64; 3],
     pub most: f64,
     pub least: f64,
+    /// The same of the largest components of dipole moments, in the user's units.
+    pub most_moment: f64,
+    pub least_moment: f64,
     pub bad: u64,
 }
 
 impl Bounds {
     /// As processes send them.
-    pub fn numbers(&self) -> [f64; 9] {
-        let Bounds { low, high, most, least, bad } = *self;
-        [low[0], low[1], low[2], high[0], high[1], high[2], most, least, bad as f64]
+    pub fn numbers(&self) -> [f64; 11] {
+        let Bounds { low, high, most, least, most_moment, least_moment, bad } = *self;
+        let [l, h] = [low, high];
+        [l[0], l[1], l[2], h[0], h[1], h[2], most, least, most_moment, least_moment, bad as f64]
     }
 
     pub fn of(numbers: &[f64]) -> Bounds {
         let three = |first: usize| [0, 1, 2].map(|a| numbers[first + a]);
-        Bounds { low: three(0), high: three(3), most: numbers[6], least: numbers[7], bad: numbers[8] as u64 }
+        let [most, least, most_moment, least_moment] = [6, 7, 8, 9].map(|k| numbers[k]);
+        Bounds { low: three(0), high: three(3), most, least, most_moment, least_moment, bad: numbers[10] as u64 }
     }
 
     /// Of both of two sets of particles.
@@ -77,6 +82,8 @@ impl Bounds {
             high: [0, 1, 2].map(|a| self.high[a].max(other.high[a])),
             most: self.most.max(other.most),
             least: self.least.min(other.least),
+            most_moment: self.most_moment.max(other.most_moment),
+            least_moment: self.least_moment.min(other.least_moment),
             bad: self.bad | other.bad,
         }
     }
@@ -159,6 +166,8 @@ pub struct Problem {
     pub moments: u64,
     /// The numbers of a kernel that is not 1/r.
     pub law: u64,
+    /// Components of dipole moments.
+    pub dipoles: [u64; 3],
 }
 
 // SAFETY: plain numbers in the order of the kernels' struct.
@@ -227,6 +236,8 @@ pub struct Particles<T: Plain, C: GpuDevice> {
     /// Of the share.
     pub n: usize,
     pub input: [C::Memory<f64>; 4],
+    /// Components of dipole moments, where there are any.
+    pub dipoles: [C::Memory<f64>; 3],
     pub bounds: C::Memory<Bounds>,
     /// For each place of the sorted share the particle of the share.
     pub order: C::Memory<u32>,
@@ -294,9 +305,9 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
         };
         let steps: Vec<Step> = dense.lists.iter().flatten().map(step).collect();
         let numbers: Vec<i32> = steps.iter().flat_map(Step::numbers).collect();
-        let most = dense.slopes.iter().flatten().map(Vec::len).max().unwrap_or(0).max(1);
         let (mut slopes, mut slope_terms) = (Vec::new(), Vec::new());
-        for entries in dense.slopes.iter().flatten() {
+        let Slopes { rows, most } = Slopes::new(dense, shape.wanted);
+        for entries in &rows {
             let filled = (0..most).map(|k| entries.get(k).copied().unwrap_or((0, 0.0)));
             filled.for_each(|(term, factor)| {
                 slopes.push(T::of(factor));
@@ -367,20 +378,26 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
 }
 
 impl<T: Number, C: GpuDevice> Particles<T, C> {
-    /// Of each particle of the share, and of each for which there is capacity.
-    pub const INPUT_BYTES: u64 = 4 * 8 + 4;
-
-    /// The same for memories of `width` numbers.
-    pub fn bytes(width: usize) -> u64 {
-        (3 * width * size_of::<T>()) as u64
+    /// Bytes of each particle of the share.
+    pub fn bytes(shape: &Shape) -> u64 {
+        let columns = if shape.wanted.dipoles { 7 } else { 4 };
+        8 * columns + 4 + 3 * Self::bytes_of_one(shape.width())
     }
 
-    /// For a share of so many, with capacity for so many around, of which there may be more, each with so many numbers.
-    pub fn new(device: &C, n: usize, (room, width): (usize, usize)) -> Result<Particles<T, C>, CudaError> {
+    /// Of one of the memories of `width` numbers.
+    fn bytes_of_one(width: usize) -> u64 {
+        (width * size_of::<T>()) as u64
+    }
+
+    /// For a share of so many, with capacity for so many around, of which there may be more.
+    pub fn new(device: &C, n: usize, room: usize, shape: &Shape) -> Result<Particles<T, C>, CudaError> {
         let column = || device.allocate::<f64>(n);
+        let moment = || device.allocate::<f64>(if shape.wanted.dipoles { n } else { 0 });
+        let width = shape.width();
         Ok(Particles {
             n,
             input: [column()?, column()?, column()?, column()?],
+            dipoles: [moment()?, moment()?, moment()?],
             bounds: device.allocate(1 + BOUNDS_BLOCKS as usize)?,
             order: device.allocate(n)?,
             peers: device.allocate(0)?,
@@ -390,6 +407,11 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
             near: device.allocate(width * room)?,
             out: device.allocate(width * room)?,
         })
+    }
+
+    /// A column of the input: x, y, z, the charge, or a component of the moment.
+    pub fn column(&self, column: usize) -> &C::Memory<f64> {
+        self.input.iter().chain(&self.dipoles).nth(column).expect("there are seven")
     }
 
     /// Memory for so many, before the share is sorted; `near`, which has cells and ranks, follows with [`Particles::follow`] if this says
@@ -404,7 +426,7 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
         // The old ones go first.
         (self.records, self.out) = (device.allocate(0)?, device.allocate(0)?);
         device.finish()?;
-        device.check_capacity(2 * Self::bytes(self.width) / 3 * room as u64, "this FMM")?;
+        device.check_capacity(2 * Self::bytes_of_one(self.width) * room as u64, "this FMM")?;
         (self.records, self.out) = (device.allocate(self.width * room)?, device.allocate(self.width * room)?);
         Ok(Some(room))
     }
@@ -413,7 +435,7 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
     pub fn follow(&mut self, device: &C, room: usize) -> Result<(), CudaError> {
         self.near = device.allocate(0)?;
         device.finish()?;
-        device.check_capacity(Self::bytes(self.width) / 3 * room as u64, "this FMM")?;
+        device.check_capacity(Self::bytes_of_one(self.width) * room as u64, "this FMM")?;
         self.near = device.allocate(self.width * room)?;
         self.room = room;
         Ok(())

@@ -300,7 +300,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         }
         let (from, to): (Vec<_>, Vec<_>) =
             self.loaded[..team.devices.len()].iter().map(|l| (&l.particles.out, &l.particles.near)).unzip();
-        team.transfer(&from, &to, &plan.around(parts))?;
+        team.transfer(&from, &to, &plan.around(parts, self.shape.record()))?;
         self.on(team, scales, plan).iter().try_for_each(|on| on.merge(plan, parts))
     }
 
@@ -360,6 +360,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
             slope_terms: device.place(&tables.slope_terms),
             law: device.place(&tables.law),
             n: particles.n as u64,
+            dipoles: particles.dipoles.each_ref().map(|m| device.place(m)),
             ..self.places
         };
         if let Some(images) = &self.images {
@@ -423,12 +424,16 @@ fn scales<T: Number>(bounds: &Bounds, periodic: Option<&Periodic>, eps: f64) -> 
         return Err("some coordinates or charges are no numbers".into());
     }
     let map = periodic::map(bounds, periodic)?;
-    let exponent = exponent(bounds.most);
-    if map.shift.abs() > MOST_SHIFT || exponent.abs() > MOST_EXPONENT || map.size < 1e-30 {
+    // Moments in boxes.
+    let [most_moment, least_moment] =
+        [bounds.most_moment, bounds.least_moment].map(|moment| moment * 2f64.powi(-map.shift) / map.size);
+    let (most, least) = (bounds.most.max(most_moment), bounds.least.min(least_moment));
+    let exponent = exponent(most);
+    if map.shift.abs() > MOST_SHIFT || exponent.abs() > MOST_EXPONENT || map.size < 1e-30 || !most.is_finite() {
         return Err("lengths or charges are very large or very small numbers".into());
     }
     let limits = Limits::of::<T>();
-    if bounds.most > 0.0 && bounds.least * 2f64.powi(-exponent) < limits.charge {
+    if most > 0.0 && least * 2f64.powi(-exponent) < limits.charge {
         return Err("some charges are very small beside others".into());
     }
     // In units of the smallest leaf.

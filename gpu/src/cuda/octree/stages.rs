@@ -39,13 +39,13 @@ impl Plan {
         })
     }
 
-    /// The transfers between GPUs of their sorted shares.
-    pub fn around(&self, parts: Parts) -> Vec<Transfer> {
+    /// The transfers between GPUs of their sorted shares, of so many numbers a particle.
+    pub fn around(&self, parts: Parts, width: usize) -> Vec<Transfer> {
         let of = |to: usize| {
             let others = self.given(parts, to).filter(move |(part, ..)| !parts.of(to).contains(part));
             others.map(move |(part, places, at)| {
-                let part_of = 4 * places.start..4 * places.end;
-                Transfer { from: part / parts.kinds, part: part_of, to, at: 4 * at }
+                let part_of = width * places.start..width * places.end;
+                Transfer { from: part / parts.kinds, part: part_of, to, at: width * at }
             })
         };
         (0..parts.devices).flat_map(of).collect()

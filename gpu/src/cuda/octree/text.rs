@@ -21,10 +21,11 @@ macro_rules! template {
 /// Both texts begin so.
 const FIRST: [&str; 2] = [template!("sums.cu"), include_str!("../../../templates/scan.cu")];
 
-const TEXTS: [&str; 6] = [
+const TEXTS: [&str; 7] = [
     template!("periodic.cu"),
     template!("tree.cu"),
     template!("slopes.cu"),
+    template!("dipoles.cu"),
     template!("expansions.cu"),
     template!("copies.cu"),
     template!("targets.cu"),
@@ -37,12 +38,13 @@ const WIDE: [&str; 2] = [template!("products.cu"), template!("wide.cu")];
 const NEAR: [&str; 2] = [template!("near.cu"), template!("made.cu")];
 
 /// The texts of the adaptive tree.
-const ADAPTIVE: [&str; 8] = [
+const ADAPTIVE: [&str; 9] = [
     template!("periodic.cu"),
     template!("adaptive/sort.cu"),
     template!("adaptive/tree.cu"),
     template!("adaptive/lists.cu"),
     template!("slopes.cu"),
+    template!("dipoles.cu"),
     template!("adaptive/expansions.cu"),
     template!("copies.cu"),
     template!("adaptive/near.cu"),
@@ -223,13 +225,27 @@ impl Shape {
         Shape { l2p_warps, m2p_warps, ..shape }
     }
 
-    /// The highest order of which a warp's factors of second derivatives fit into shared memory.
+    /// The highest order of which a warp's factors of second derivatives, and the sums of dipoles, fit into shared memory.
     pub fn most_order(wanted: Wanted, real: Real) -> usize {
         let bytes = if real == Real::F32 { 4 } else { 8 };
         let terms = |order: usize| (order + 1) * (order + 1);
-        let fits =
-            |order: &usize| !wanted.hessian || RESULTS_HESSIAN * bytes * (terms(*order) + TOGETHER) <= SHARED_MEMORY;
+        let fits = |order: &usize| {
+            let of_hessian = RESULTS_HESSIAN * (terms(*order) + TOGETHER);
+            // Four warps have sums, those along an axis, and a copy of these.
+            let of_dipoles = 3 * 4 * terms(*order);
+            let numbers = [(wanted.hessian, of_hessian), (wanted.dipoles, of_dipoles)];
+            numbers.iter().all(|(is_wanted, numbers)| !is_wanted || numbers * bytes <= SHARED_MEMORY)
+        };
         (1..=MOST_ORDER).rev().find(fits).unwrap_or(1)
+    }
+
+    /// Numbers of a sorted particle, and the most of it, of its results, and of what other GPUs give of it.
+    pub fn record(&self) -> usize {
+        if self.wanted.dipoles { 8 } else { 4 }
+    }
+
+    pub fn width(&self) -> usize {
+        self.record().max(self.results())
     }
 
     /// Numbers from the results of one target to those of the next: with second derivatives there are ten, and two that align them.
@@ -328,6 +344,32 @@ impl Shape {
     }
 }
 
+/// The terms of a potential that derivatives along each axis are made of, with factors, for each of their terms; with dipoles, behind
+/// them the same by the terms of the potential.
+pub struct Slopes {
+    pub rows: Vec<Vec<(usize, f64)>>,
+    /// The most of a row; at least 1.
+    pub most: usize,
+}
+
+impl Slopes {
+    pub fn new(dense: &Dense, wanted: Wanted) -> Slopes {
+        let mut rows: Vec<_> = dense.slopes.iter().flatten().cloned().collect();
+        if wanted.dipoles {
+            let terms = dense.slopes[0].len();
+            for slopes in &dense.slopes {
+                let mut turned = vec![Vec::new(); terms];
+                for (of, entries) in slopes.iter().enumerate() {
+                    entries.iter().for_each(|(term, factor)| turned[*term].push((of, *factor)));
+                }
+                rows.extend(turned);
+            }
+        }
+        let most = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        Slopes { rows, most }
+    }
+}
+
 /// Warps of a block that have so many bytes of shared memory each: a power of two, at most `most`.
 fn warps(most: usize, bytes: usize) -> usize {
     [8, 4, 2].into_iter().find(|warps| *warps <= most && warps * bytes <= SHARED_MEMORY).unwrap_or(1)
@@ -399,16 +441,16 @@ fn with_tables<T: Number>(
     let [own, wide] = pairs::<T>(graph, shape.basis)?;
     let numbers = |of: &[f64]| of.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", ");
     let steps: Vec<String> = dense.steps.iter().map(|s| format!("{{{}}}", numbers(s))).collect();
-    let most = dense.slopes.iter().flatten().map(Vec::len).max().unwrap_or(0).max(1);
     let defines = [
         ("SINGLE", (T::REAL == Real::F32) as usize),
         ("PERIODIC", is_periodic as usize),
         ("HESSIAN", shape.wanted.hessian as usize),
+        ("DIPOLES", shape.wanted.dipoles as usize),
         ("ORDER", dense.order),
         ("PITCH", shape.pitch),
         ("CHUNKS", shape.chunks),
         ("LISTED", dense.lists[0].len()),
-        ("SLOPES", most),
+        ("SLOPES", Slopes::new(dense, shape.wanted).most),
         ("WIDE", shape.is_wide() as usize),
         ("UNROLL_TERMS", if shape.is_wide() { 1 } else { dense.order + 1 }),
         ("TILE_ROWS", shape.tile_rows.unwrap_or(0)),
@@ -425,7 +467,7 @@ fn with_tables<T: Number>(
         ("SHARED", shape.shared),
         ("UNROLL", 8),
         ("UNROLL_GUARDED", 2),
-        ("TILE", 1024),
+        ("TILE", if shape.wanted.dipoles { 512 } else { 1024 }),
         ("BLOCKS", shape.blocks),
         ("MOST_TARGETS", shape.targets()),
     ];

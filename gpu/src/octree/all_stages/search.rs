@@ -22,7 +22,6 @@ const TOGETHER: usize = 8192;
 struct OnGpu<'a> {
     gpu: &'a mut Gpu,
     problem: &'a Problem<'a>,
-    charges: Vec<&'a [f64]>,
     options: FmmOptions,
     /// The leaf size that was asked for.
     leaf: Option<usize>,
@@ -40,10 +39,7 @@ impl Gpu {
         options: &FmmOptions,
         leaf: Option<usize>,
     ) -> Result<Outcome<Found>, FmmError> {
-        let charges: Option<Vec<&[f64]>> =
-            problem.sets.iter().map(|s| s.charges.filter(|_| s.dipoles.is_none())).collect();
-        let Some(charges) = charges else { return Ok(Err("the particles have dipole moments".into())) };
-        let mut runs = OnGpu { gpu: self, problem, charges, options: options.clone(), leaf, refused: None };
+        let mut runs = OnGpu { gpu: self, problem, options: options.clone(), leaf, refused: None };
         loop {
             let options = runs.options.clone();
             match tune::search_whole_orders(wanted, problem, &options, &mut runs) {
@@ -61,7 +57,6 @@ impl Gpu {
     fn reference(
         &mut self,
         (problem, set): (&Problem, usize),
-        charges: &[f64],
         options: &FmmOptions,
         targets: &[usize],
     ) -> Result<Vec<[f64; 10]>, FmmError> {
@@ -71,10 +66,11 @@ impl Gpu {
             let plan = problem.p2p.map(plan).transpose()?;
             problem.reference(options, plan.as_ref(), (set, targets), &mut |_, _, _| {})
         };
-        if options.periodic.is_some() || problem.hessian {
-            // Those of the GPU have no images, and no second derivatives.
+        let plain = problem.sets[set].charges.filter(|_| problem.sets[set].dipoles.is_none() && !problem.hessian);
+        let Some(charges) = plain.filter(|_| options.periodic.is_none()) else {
+            // Those of the GPU have no images, and no dipoles or second derivatives.
             return on_cpu(targets);
-        }
+        };
         let Gpu { devices, kernel, units, whole, .. } = self;
         prepare(whole, devices, kernel, units, (options, Wanted::default())).map_err(BackendError::from)?;
         let columns = problem.geometry.targets.unwrap_or(problem.geometry.sources);
@@ -133,8 +129,9 @@ impl Runner for OnGpu<'_> {
         let Geometry { sources, targets } = self.problem.geometry;
         let count = sources[0].len() + targets.map_or(0, |targets| targets[0].len());
         options.leaf = self.leaf.unwrap_or_else(|| Gpu::whole_leaf(count, &options));
-        let wanted = Wanted { hessian: self.problem.hessian, dipoles: false };
-        match self.gpu.solve_for(self.problem.geometry, &self.charges, &options, wanted)? {
+        let dipoles = self.problem.sets.iter().any(|s| s.dipoles.is_some());
+        let wanted = Wanted { hessian: self.problem.hessian, dipoles };
+        match self.gpu.solve_for(self.problem.geometry, &self.problem.sets, &options, wanted)? {
             Ok(found) => Ok(found),
             Err(why) => {
                 self.refused = Some(why.clone());
@@ -144,7 +141,7 @@ impl Runner for OnGpu<'_> {
     }
 
     fn reference(&mut self, set: usize, targets: &[usize]) -> Result<Vec<[f64; 10]>, FmmError> {
-        self.gpu.reference((self.problem, set), self.charges[set], &self.options, targets)
+        self.gpu.reference((self.problem, set), &self.options, targets)
     }
 
     fn split(&mut self, _: usize, _: Option<f64>, _: usize) -> Result<Fields, FmmError> {

@@ -9,7 +9,7 @@ use crate::cuda::octree::{Amounts, GpuFmm, Run};
 use crate::cuda::p2p::Number;
 use crate::octree::Gpu;
 use fmm::data::particles::Field;
-use fmm::data::problem::Geometry;
+use fmm::data::problem::{Geometry, Sources};
 use fmm::octree::options::Wanted;
 use fmm::octree::stats::{OnGpu, Stats};
 use fmm::octree::{FmmOptions, Solutions, softening};
@@ -19,7 +19,7 @@ use std::time::Instant;
 pub struct Task<'a> {
     pub name: &'a str,
     pub geometry: Geometry<'a>,
-    pub sets: &'a [&'a [f64]],
+    pub sets: &'a [Sources<'a>],
     pub options: &'a FmmOptions,
     /// Results and inputs besides charges, potential and gradient.
     pub wanted: Wanted,
@@ -102,6 +102,24 @@ impl Task<'_> {
         Ok(found.map(|(runs, _)| runs))
     }
 
+    /// Sends charges, and moments where some set has them.
+    fn send<T: Number, C: GpuDevice>(
+        &self,
+        team: &Team<C>,
+        whole: &GpuFmm<T, C>,
+        sources: &Sources,
+    ) -> Result<(), CudaError> {
+        let is_whole = sources.charges.is_some() && (sources.dipoles.is_some() || !self.wanted.dipoles);
+        let zeros = vec![0.0; if is_whole { 0 } else { self.geometry.sources[0].len() }];
+        whole.send(team, 3, &[sources.charges.unwrap_or(&zeros)])?;
+        if self.wanted.dipoles {
+            let columns = sources.dipoles.unwrap_or([&zeros; 3]);
+            (4..).zip(columns).try_for_each(|(column, moments)| whole.send(team, column, &[moments]))?;
+        }
+        // The zeros are here until they are there.
+        team.devices.iter().try_for_each(C::finish)
+    }
+
     /// The field of a run at this process's targets.
     fn fetch<T: Number, C: GpuDevice>(
         &self,
@@ -140,10 +158,9 @@ impl Task<'_> {
         let waited = || team.others.waited() - before;
         let mut times = OnGpu { sent: start.elapsed().as_secs_f64() - waited(), ..OnGpu::default() };
         let mut in_runs = 0.0;
-        for charges in self.sets {
+        for sources in self.sets {
             let (sending, so_far) = (Instant::now(), waited());
-            whole.send(team, 3, &[charges])?;
-            team.devices.iter().try_for_each(C::finish)?;
+            self.send(team, whole, sources)?;
             times.sent += sending.elapsed().as_secs_f64() - (waited() - so_far);
             let so_far = waited();
             let run = match whole.run(team, leaf, self.options.eps)? {

@@ -2,7 +2,7 @@
 
 mod adaptive;
 mod black_box;
-mod hessian;
+mod derivatives;
 mod periodic;
 
 use super::*;
@@ -48,7 +48,9 @@ fn computed_on<T: Number, C: GpuDevice>(
     let mut whole: GpuFmm<T, C> = GpuFmm::new(&devices, &kernel, order, units).expect("it compiles");
     whole.tree = TreeKind::OneDepth;
     let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
-    let task = Task { name: "host", geometry, sets, options: &options, wanted: Wanted::default(), leaf: Some(leaf) };
+    let sets: Vec<Sources> = sets.iter().map(|charges| (*charges).into()).collect();
+    let task =
+        Task { name: "host", geometry, sets: &sets, options: &options, wanted: Wanted::default(), leaf: Some(leaf) };
     let team = Team::alone(&devices);
     let mut run = || task.run(&team, &mut whole).expect("there is room").expect("it is fit").solutions();
     let first = run();
@@ -262,7 +264,7 @@ fn far_offsets_take_the_order_below_where_it_is_asked_for() {
         let task = Task {
             name: "host",
             geometry,
-            sets: &[&particles.q],
+            sets: &[particles.q[..].into()],
             options: &options,
             wanted: Wanted::default(),
             leaf: Some(4),

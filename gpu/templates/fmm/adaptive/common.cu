@@ -25,8 +25,12 @@ struct __align__(16) Vector { Real v[VECTOR]; };
 #define CLOSE 1e-120
 #endif
 
-// A sorted particle: in f32 its place in the box, from -1/2 to 1/2, in f64 scaled coordinates; and the charge.
+// A sorted particle: in f32 its place in the box, from -1/2 to 1/2, in f64 scaled coordinates; the charge, and the moment in such units.
+#if DIPOLES
+struct __align__(16) Record { double x, y, z, q, px, py, pz; };
+#else
 struct __align__(16) Record { double x, y, z, q; };
+#endif
 
 // Integer coordinates on the cell's level, its particles, its parent, its first child, and its leaf's number if it is one.
 struct Cell { uint32_t x, y, z, level, first, end, parent, child, leaf, unused[3]; };
@@ -86,6 +90,7 @@ struct Problem {
     const double *lattice;      // with periodic boundaries, what takes the root's multipole to its local expansion: by columns
     const int64_t *moments;     // and those of all charges
     const double *law;          // of a black-box expansion: see setting.cu
+    const double *dipoles[3];
 };
 
 // An image of the box, by how many periods it is away: from -1 to 1 along each axis. Without periodic boundaries, the box itself.
@@ -93,6 +98,11 @@ struct Image { int x, y, z; };
 
 // In the box along periodic axes.
 PF double scaled(double x, int axis, const Problem &p);
+
+#if DIPOLES
+PF double moment_in_box(uint32_t i, int axis, const Problem &p);
+PF double moment_of_record(uint32_t i, int axis, const Problem &p);
+#endif
 
 PF double in_box(const double scaled, const int axis, const Problem &p)
 {

@@ -19,7 +19,7 @@ PF void add_moments(const Problem &p, const uint32_t first, const uint32_t end, 
         if (k + lane < end) {
             const Record r = p.records[k + lane];
             relative(r, middle, p, at);
-            q = start(at, (Real)r.q);
+            q = start(at, r);
         }
         BASIS(at[0], at[1], at[2], q, [&](const int place, const Real value) { add_of_warp(sums, place, value); });
     }
@@ -34,7 +34,17 @@ extern "C" __global__ void __launch_bounds__(128) p2m(const Problem p)
     const uint32_t cell = p.leaves[leaf];
     const Cell own = p.cells[cell];
     WARP_SUMS(sums);
-    add_moments(p, own.first, own.end, middle_of(own), sums, [](const Real *, const Real q) { return q; });
+    add_moments(p, own.first, own.end, middle_of(own), sums, [](const Real *, const Record &r) { return (Real)r.q; });
+#if DIPOLES
+    const double box = side(own.level);
+    add_dipoles(p, sums, [&](const int axis, WarpSums &of_axis) {
+        add_moments(p, own.first, own.end, middle_of(own), of_axis, [&](const Real *, const Record &r) {
+            Real moment[3];
+            moment_within(r, box, p, moment);
+            return moment[axis];
+        });
+    });
+#endif
     Real *const m = p.m + (uint64_t)cell * PITCH;
     take_sums(sums, [&](const int place, const Real sum) { m[place] = sum; });
 }
@@ -50,11 +60,33 @@ extern "C" __global__ void __launch_bounds__(128) p2l(const Problem p)
         return;
     const Middle middle = middle_of(p.cells[cell]);
     WARP_SUMS(sums);
-    for (uint32_t k = 0; k < list.count; k++) {
-        const uint32_t entry = p.x_list[list.first + k];
-        const Cell source = p.cells[entry & UNDER_IMAGE];
-        add_moments(p, source.first, source.end, moved(middle, image_of(entry), -1), sums, [](Real *const at, const Real q) { return q * inverted(at); });
-    }
+    const auto add_all = [&](WarpSums &to, const auto start) {
+        for (uint32_t k = 0; k < list.count; k++) {
+            const uint32_t entry = p.x_list[list.first + k];
+            const Cell source = p.cells[entry & UNDER_IMAGE];
+            add_moments(p, source.first, source.end, moved(middle, image_of(entry), -1), to, start);
+        }
+    };
+#if DIPOLES
+    // By inversion to y = x / x^2, a dipole p at x is one of (p - 2 p.x y) / x^3 and a charge of -p.x / x^3.
+    const double box = side(p.cells[cell].level);
+    add_all(sums, [&](Real *const at, const Record &r) {
+        Real moment[3];
+        moment_within(r, box, p, moment);
+        const Real along = moment[0] * at[0] + moment[1] * at[1] + moment[2] * at[2], inverse = inverted(at);
+        return ((Real)r.q - along * (inverse * inverse)) * inverse;
+    });
+    add_dipoles(p, sums, [&](const int axis, WarpSums &of_axis) {
+        add_all(of_axis, [&](Real *const at, const Record &r) {
+            Real moment[3];
+            moment_within(r, box, p, moment);
+            const Real along = moment[0] * at[0] + moment[1] * at[1] + moment[2] * at[2], inverse = inverted(at);
+            return (moment[axis] - 2 * along * at[axis]) * (inverse * inverse * inverse);
+        });
+    });
+#else
+    add_all(sums, [](Real *const at, const Record &r) { return (Real)r.q * inverted(at); });
+#endif
     Real *const l = p.l + (uint64_t)cell * PITCH;
     take_sums(sums, [&](const int place, const Real sum) { l[place] += sum; });
 }

@@ -10,13 +10,17 @@ PF Frame frame_of(const Problem &, const Cell &c)
     return {m.x, m.y, m.z, m.side};
 }
 
-PF Real4 in_frame(const Record &r, const Frame &f)
+PF Source in_frame(const Record &r, const Frame &f)
 {
-    return {(float)((r.x - f.x) * f.side), (float)((r.y - f.y) * f.side), (float)((r.z - f.z) * f.side), (float)r.q};
+    Source s = {(float)((r.x - f.x) * f.side), (float)((r.y - f.y) * f.side), (float)((r.z - f.z) * f.side), (float)r.q};
+#if DIPOLES
+    (s.px = (float)(r.px * f.side), s.py = (float)(r.py * f.side), s.pz = (float)(r.pz * f.side));
+#endif
+    return s;
 }
 
 // Whether a source may be too close to a particle of the cell: somewhat more than the distance, for rounding.
-PF bool is_close_to_cell(const Real4 &s, const Frame &)
+PF bool is_close_to_cell(const Source &s, const Frame &)
 {
     return fmaxf(fmaxf(fabsf(s.x), fabsf(s.y)), fabsf(s.z)) <= 0.5f + 1.01f / 256;
 }
@@ -29,9 +33,16 @@ PF Frame frame_of(const Problem &p, const Cell &c)
     return {p.centre[0] + (c.x + half) * edge, p.centre[1] + (c.y + half) * edge, p.centre[2] + (c.z + half) * edge, 0.5000001 * edge};
 }
 
-PF Real4 in_frame(const Record &r, const Frame &) { return {r.x, r.y, r.z, r.q}; }
+PF Source in_frame(const Record &r, const Frame &)
+{
+#if DIPOLES
+    return {r.x, r.y, r.z, r.q, r.px, r.py, r.pz};
+#else
+    return {r.x, r.y, r.z, r.q};
+#endif
+}
 
-PF bool is_close_to_cell(const Real4 &s, const Frame &f)
+PF bool is_close_to_cell(const Source &s, const Frame &f)
 {
     return fabs(s.x - f.x) <= f.half && fabs(s.y - f.y) <= f.half && fabs(s.z - f.z) <= f.half;
 }
@@ -48,7 +59,11 @@ struct Seen { double x, y, z; };
 
 PF Seen seen_from(const Frame &, const Image &i, const Problem &p) { return {i.x * p.size, i.y * p.size, i.z * p.size}; }
 
-PF Real4 in_frame(const Record &r, const Seen &s) { return {r.x + s.x, r.y + s.y, r.z + s.z, r.q}; }
+PF Source in_frame(Record r, const Seen &s)
+{
+    (r.x += s.x, r.y += s.y, r.z += s.z);
+    return in_frame(r, Frame());
+}
 #endif
 
 PF uint32_t count_of(const Part &part) { return part.count & UNDER_IMAGE; }
@@ -67,7 +82,7 @@ struct Stretch { uint32_t begin, shift; };
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem p)
 {
-    __shared__ Real4 tile[TILE + MOST_WAYS];
+    __shared__ Source tile[TILE + MOST_WAYS];
     __shared__ Guards guards;
     __shared__ Stretch rows[PARTS + 1];
     // There may be fewer blocks than were started, and more pairs than are worth it: the host sees both later.
@@ -87,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
     const Setting setting = setting_of(p, side(own.level));
     Real at[SHARED][3];
     for (int t = 0; t < SHARED; t++) {
-        const Real4 target = in_frame(p.records[first + target_of(d, t, count)], frame);
+        const Source target = in_frame(p.records[first + target_of(d, t, count)], frame);
         (at[t][0] = target.x, at[t][1] = target.y, at[t][2] = target.z);
     }
     TargetSums sums[SHARED] = {};
@@ -110,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem 
         }
         __syncthreads();
         uint32_t u = 0;
-        add_sources(rows[PARTS].begin, d, tile, guards, at, setting, CLOSE, sums, [&](const uint32_t number, Real4 &s) {
+        add_sources(rows[PARTS].begin, d, tile, guards, at, setting, CLOSE, sums, [&](const uint32_t number, Source &s) {
             while (number >= rows[u + 1].begin)
                 u++;
 #if PERIODIC
@@ -188,6 +203,8 @@ extern "C" __global__ void __launch_bounds__(AGAIN_THREADS) again(const Problem 
             for (uint32_t j = sources.first + threadIdx.x % 32; j < sources.first + count_of(sources); j += 32) {
                 if (!is_source(p.records[j]))
                     continue;
+                double moment[3];
+                wide_moment(p.records[j], p, moment);
                 const Record s = wide_of(p, j);
                 const double d[3] = {(s.x + image.x * p.size) - at.x, (s.y + image.y * p.size) - at.y, (s.z + image.z * p.size) - at.z};
                 const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
@@ -198,7 +215,7 @@ extern "C" __global__ void __launch_bounds__(AGAIN_THREADS) again(const Problem 
                 if (r2 < 1e-120)
                     atomicAdd((unsigned long long *)&p.status->lost, 1ull);
                 else
-                    add_wide(d, s.q, wide_setting(p), sum);
+                    add_wide(d, s.q, moment, wide_setting(p), sum);
             }
         }
         for (int a = 0; a < RESULTS; a++)

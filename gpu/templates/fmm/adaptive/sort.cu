@@ -153,8 +153,12 @@ extern "C" __global__ void __launch_bounds__(256) place_records(const Problem p)
     const uint32_t i = p.order[0][k];
     const double x = scaled(p.x[i], 0, p), y = scaled(p.y[i], 1, p), z = scaled(p.z[i], 2, p);
 #if SINGLE
-    p.records[k] = {in_box(x, 0, p), in_box(y, 1, p), in_box(z, 2, p), charge(i, p)};
+    Record r = {in_box(x, 0, p), in_box(y, 1, p), in_box(z, 2, p), charge(i, p)};
 #else
-    p.records[k] = {x, y, z, charge(i, p)};
+    Record r = {x, y, z, charge(i, p)};
 #endif
+#if DIPOLES
+    (r.px = moment_of_record(i, 0, p), r.py = moment_of_record(i, 1, p), r.pz = moment_of_record(i, 2, p));
+#endif
+    p.records[k] = r;
 }

@@ -176,6 +176,8 @@ pub struct Problem {
     pub moments: u64,
     /// The numbers of a kernel that is not 1/r.
     pub law: u64,
+    /// Components of dipole moments.
+    pub dipoles: [u64; 3],
 }
 
 // SAFETY: plain numbers in the order of the kernels' struct.
@@ -233,8 +235,8 @@ impl Levels {
 
 /// Everything of the adaptive tree on a GPU that depends on the particles.
 pub struct Memory<T: Number, C: GpuDevice> {
-    /// With several GPUs the input of all.
-    pub input: [Room<f64, C>; 4],
+    /// With several GPUs the input of all: x, y, z, charges, and components of moments where there are any.
+    pub input: [Room<f64, C>; 7],
     pub near: Room<T, C>,
     keys: [Room<u64, C>; 2],
     order: [Room<u32, C>; 2],
@@ -299,15 +301,15 @@ pub struct ListRoom {
 }
 
 impl<T: Number, C: GpuDevice> Memory<T, C> {
-    /// Room for the sort of `n` particles and for the counts of their cells.
-    pub fn for_particles(&mut self, device: &C, n: usize) -> Result<(), CudaError> {
+    /// Room for the sort of `n` particles, of so many numbers each, and for the counts of their cells.
+    pub fn for_particles(&mut self, device: &C, n: usize, record: usize) -> Result<(), CudaError> {
         self.keys.iter_mut().try_for_each(|keys| keys.reserve(device, n))?;
         self.order.iter_mut().try_for_each(|order| order.reserve(device, n))?;
         let rows = (DIGITS * n.div_ceil(SORT_TILE)).max(COUNTS * n.div_ceil(CELL_TILE));
         self.counts.reserve(device, rows)?;
         self.totals.reserve(device, DIGITS)?;
         self.marks.iter_mut().try_for_each(|marks| marks.reserve(device, n))?;
-        self.records.reserve(device, 4 * n)?;
+        self.records.reserve(device, record * n)?;
         self.status.reserve(device, Counted::WORDS)
     }
 

@@ -19,7 +19,9 @@ fn adaptive<T: Number>(
     let mut whole: GpuFmm<T, HostDevice> = GpuFmm::new(&devices, &kernel, order, units).expect("it compiles");
     whole.tree = TreeKind::Adaptive;
     let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
-    let task = Task { name: "host", geometry, sets, options: &options, wanted: Wanted::default(), leaf: Some(leaf) };
+    let sets: Vec<Sources> = sets.iter().map(|charges| (*charges).into()).collect();
+    let task =
+        Task { name: "host", geometry, sets: &sets, options: &options, wanted: Wanted::default(), leaf: Some(leaf) };
     let team = Team::alone(&devices);
     let mut run = || task.run(&team, &mut whole).expect("there is room").map(Found::solutions);
     let first = run();

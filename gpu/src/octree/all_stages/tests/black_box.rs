@@ -82,7 +82,7 @@ impl<'a> Case<'a> {
         let task = Task {
             name: "host",
             geometry,
-            sets: &[&self.particles.q],
+            sets: &[self.particles.q[..].into()],
             options: &self.options,
             wanted: Wanted::default(),
             leaf,

@@ -34,8 +34,15 @@ impl Case<'_> {
         whole.tree = self.tree;
         let options = self.options();
         let Case { geometry, sets, leaf, .. } = *self;
-        let task =
-            Task { name: "host", geometry, sets, options: &options, wanted: Wanted::default(), leaf: Some(leaf) };
+        let sets: Vec<Sources> = sets.iter().map(|charges| (*charges).into()).collect();
+        let task = Task {
+            name: "host",
+            geometry,
+            sets: &sets,
+            options: &options,
+            wanted: Wanted::default(),
+            leaf: Some(leaf),
+        };
         let team = Team::alone(devices);
         let mut run = || task.run(&team, &mut whole).expect("there is room").map(Found::solutions);
         let first = run()?;
