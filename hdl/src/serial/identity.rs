@@ -145,6 +145,7 @@ impl Identity {
             segments: engine.segments,
             pipeline_latency: 1,
             ii: engine.ii,
+            filters: 0,
         }
     }
 

@@ -88,6 +88,7 @@ mod tests {
             segments: 1,
             pipeline_latency: 1,
             ii: 1,
+            filters: 0,
         };
         Dispatch::new(&config, 0)
     }

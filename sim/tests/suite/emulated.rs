@@ -51,6 +51,7 @@ fn check(pipelines: u32, groups: u32) {
         segments: 20,
         pipeline_latency: built.schedule.depth,
         ii: 1,
+        filters: 0,
     };
     let options = CycleOptions { effort: Effort::Least, ..CycleOptions::default() };
     let hardware = CycleEngine::build(&config, &built.netlist, &options);

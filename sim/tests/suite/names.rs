@@ -67,6 +67,7 @@ fn engine_of(graph: &Graph, pipeline: &Netlist, depth: u32, groups: u32) -> Desi
         segments: 16,
         pipeline_latency: depth,
         ii: 1,
+        filters: 0,
     };
     design(&config, pipeline)
 }

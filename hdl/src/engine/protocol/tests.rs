@@ -24,6 +24,7 @@ fn config(pipelines: u32, stream_bits: u32) -> Config {
         segments: 16,
         pipeline_latency: 3,
         ii: 1,
+        filters: 0,
     }
 }
 

@@ -63,6 +63,7 @@ impl Kernel {
             segments: 64,
             pipeline_latency: self.latency,
             ii: self.ii,
+            filters: 0,
         }
     }
 }

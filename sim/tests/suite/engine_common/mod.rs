@@ -44,6 +44,7 @@ pub fn config(layout: Layout, pipelines: u32, stream_bits: u32, pipeline_latency
         segments: 20,
         pipeline_latency,
         ii: 1,
+        filters: 0,
     }
 }
 
