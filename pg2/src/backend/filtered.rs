@@ -61,7 +61,7 @@ fn possible(graph: &Graph, clock: Clock) -> Result<Split, String> {
     Ok(split)
 }
 
-/// What goes from the condition to the rest; a value that the rest's circuit does not read is left where it is.
+/// Values that go from the condition to the rest; one that the rest's circuit does not read is left where it is.
 fn joined(condition: &Built, rest: &Built) -> Filtered {
     let (outputs, inputs) = (condition.graph.layout().outputs, rest.graph.layout().j);
     let pipeline = rest.netlist.module(&rest.netlist.top).expect("a netlist has its top module");

@@ -46,6 +46,7 @@ impl Setting {
             segments: 64,
             pipeline_latency: 1,
             ii: 1,
+            filters: 0,
         }
     }
 

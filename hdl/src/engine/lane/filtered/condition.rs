@@ -9,7 +9,7 @@ pub(super) struct Came {
     /// The filters whose pair passes, and those that have one at all.
     pub push: Value,
     pub take: Value,
-    /// What is carried, side by side, that of the first filter lowest; `None` if nothing is.
+    /// Carried values, side by side, those of the first filter lowest; `None` if nothing is carried.
     pub data: Option<Value>,
     /// Flags of all filters, side by side.
     pub flags: Value,

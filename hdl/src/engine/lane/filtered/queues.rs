@@ -9,8 +9,7 @@ use crate::rtl::netlist::Module;
 use crate::rtl::{Name, Value};
 use askama::Template;
 
-/// Pairs that wait behind each filter while the others give theirs: with 64, eight filters of which one pair in six passes keep
-/// the pipeline 0.96 busy.
+/// Pairs at least that can wait behind each filter while the others give theirs, beside those under way.
 const PLACES: u32 = 64;
 /// Clocks of a pair from the sequencer to the lane, at most, and until the sequencer knows of the queues that it is in.
 const UNDER_WAY: u32 = 4 + 6;

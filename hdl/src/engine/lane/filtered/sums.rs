@@ -15,7 +15,7 @@ use crate::rtl::netlist::Module;
 use crate::rtl::{Value, cat, net, or_all};
 use crate::{Format, Reduce};
 
-/// What says in each clock of a change which place is read and written, and where the value before is.
+/// Signals of a change: the place that is read and written, and where the value before is.
 #[derive(Clone)]
 struct Step {
     read_at: Value,
