@@ -132,10 +132,19 @@ pub struct Config {
     pub ii: u32,
     /// Hash of the kernel, for an engine that answers IDENT: one behind no link that says what it is.
     pub ident: Option<u64>,
+    /// Filters F in front of each pipeline, each with a target of its own; 0 for none.
+    pub filters: u32,
 }
 
 /// The most clocks from one pair to the next.
 pub const MOST_II: u32 = 256;
+
+/// The fewest filters in front of a pipeline, which one alone would not keep busier than it is without; and the most: it would be
+/// busy with them if one pair in as many passed.
+pub const FEWEST_FILTERS: u32 = 2;
+pub const MOST_FILTERS: u32 = 16;
+/// The most targets that a lane group takes at a time.
+const MOST_TARGETS: u32 = 255;
 
 /// The fewest lanes that have registers on the way to them.
 const SPREAD: u32 = 4;
@@ -196,6 +205,7 @@ impl Config {
             pipeline_latency,
             ii: 1,
             ident: None,
+            filters: 0,
         }
     }
 
@@ -216,15 +226,30 @@ impl Config {
         within("segments in a list", self.segments, 1..=1 << 20)?;
         within("clocks from pair to pair", self.ii, 1..=MOST_II)?;
         within("cycles of pipeline", self.pipeline_latency, 1..=1 << 22)?;
+        if self.filters > 0 {
+            within("filters in front of a pipeline", self.filters, FEWEST_FILTERS..=MOST_FILTERS)?;
+        }
+        within("targets in a lane group", self.lanes(), 1..=MOST_TARGETS)?;
+        if self.filters > 0 && self.ii > 1 {
+            let clocks = self.ii;
+            return Err(format!(
+                "filters take a source a clock, and the pipeline a pair every {clocks} clocks: leave one of them out"
+            ));
+        }
         match self.stream_bits {
             32 | 64 | 128 => Ok(()),
             bits => Err(format!("a stream is 32, 64 or 128 bits wide, not {bits}")),
         }
     }
 
-    /// Lanes of one group: the targets that an I packet holds at most.
+    /// Lanes of one group: the targets that an I packet holds at most. With filters, each of these is a lane.
     pub fn lanes(&self) -> u32 {
-        self.pipelines / self.groups
+        self.pipelines / self.groups * self.filters.max(1)
+    }
+
+    /// Lanes of all groups.
+    pub fn all_lanes(&self) -> u32 {
+        self.groups * self.lanes()
     }
 
     /// How sums are added up in slices, if they are; their results are read word by word.

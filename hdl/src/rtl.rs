@@ -9,6 +9,7 @@ pub mod chains;
 pub mod delay;
 pub mod eval;
 pub mod expr;
+pub mod filtered;
 pub mod fold;
 pub mod loaded;
 pub(crate) mod memory;

@@ -10,7 +10,7 @@
     reg [@{5 * lanes - 1}@:0] flags;
 {%- if spread %}
     // What comes from the lanes comes through registers.
-    reg [@{32 * lanes - 1}@:0] words;
+    reg [@{32 * units - 1}@:0] words;
     reg [@{5 * lanes - 1}@:0] lane_flags;
     reg arrives;
     always @(posedge clk) begin
@@ -19,7 +19,7 @@
         arrives <= r_done & ~rst;
     end
 {%- else %}
-    wire [@{32 * lanes - 1}@:0] words = r_data;
+    wire [@{32 * units - 1}@:0] words = r_data;
     wire [@{5 * lanes - 1}@:0] lane_flags = r_flags;
     wire arrives = r_done;
 {%- endif %}
@@ -46,11 +46,17 @@
     reg filling;               // the last beat is filled up with zeros
     reg [@{head_bits - 1}@:0] head_at;
     reg [@{n_bits - 1}@:0] lanes_left;
-{%- if lanes > 1 %}
+{%- if units > 1 %}
     reg [@{lanes - 1}@:0] lane;
 {%- endif %}
     reg [@{at_bits - 1}@:0] at;
+{%- if member_bits > 0 %}
+    // Filters of a pipeline give their words through one port.
+    reg [@{member_bits - 1}@:0] member;
+    assign l_r_at = {member, at};
+{%- else %}
     assign l_r_at = at;
+{%- endif %}
     // A word is there some clocks after it is asked for.
     reg [@{wait_bits - 1}@:0] waits;
     wire there = heading | filling | (waits == @{wait_bits}@'d0);
@@ -91,9 +97,9 @@
                 default: ;
             endcase
         end else if (~filling) begin
-{%- if lanes > 1 %}
-{%- for k in 0..lanes %}
-            word = word | (words[@{32 * k + 31}@:@{32 * k}@] & {32{lane[@{k}@]}});
+{%- if units > 1 %}
+{%- for k in 0..units %}
+            word = word | (words[@{32 * k + 31}@:@{32 * k}@] & {32{ {%- if filters > 1 %}|lane[@{filters * k + filters - 1}@:@{filters * k}@]{% else %}lane[@{k}@]{% endif -%} }});
 {%- endfor %}
 {%- else %}
             word = words;
@@ -121,8 +127,11 @@
             head_at <= @{head_bits}@'d0;
             at <= @{at_bits}@'d0;
             waits <= @{wait_bits}@'d@{wait}@;
-{%- if lanes > 1 %}
+{%- if units > 1 %}
             lane <= @{lanes}@'d1;
+{%- endif %}
+{%- if member_bits > 0 %}
+            member <= @{member_bits}@'d0;
 {%- endif %}
 {%- if beat_words > 1 %}
             place <= @{beat_words}@'d1;
@@ -138,8 +147,11 @@
                 waits <= @{wait_bits}@'d@{wait}@;
                 if (ends_record) begin
                     lanes_left <= lanes_left - @{n_bits}@'d1;
-{%- if lanes > 1 %}
+{%- if units > 1 %}
                     lane <= lane << 1;
+{%- endif %}
+{%- if member_bits > 0 %}
+                    member <= (member == @{member_bits}@'d@{filters - 1}@) ? @{member_bits}@'d0 : member + @{member_bits}@'d1;
 {%- endif %}
                 end
             end else if (waits != @{wait_bits}@'d0) waits <= waits - @{wait_bits}@'d1;

@@ -167,7 +167,20 @@
     reg ended;
     wire pair_last = pair_one & segment_last;
     wire settled;
-    wire go = pair_valid & settled & (~pair_last | may_end){% if ii > 1 %} & turn{% endif %};
+{%- if filters %}
+
+    // Pairs are withheld while a queue behind a filter has no room for what is under way. Sums that were held and are not kept are
+    // given up, and the pairs that still add to them must be gone before others begin.
+    reg has_room;
+    reg was_held;
+    always @(posedge clk) begin
+        has_room <= l_room & ~rst;
+        if (rst) was_held <= 1'b0;
+        else if (group_done) was_held <= hold;
+    end
+    wire passes = has_room & (~was_held | ~pair_first | keep | drained);
+{%- endif %}
+    wire go = pair_valid & settled & (~pair_last | may_end){% if ii > 1 %} & turn{% endif %}{% if filters %} & passes{% endif %};
     assign group_done = go & pair_last;
     reg finished;
     reg [31:0] finished_tag;
@@ -262,7 +275,7 @@
     assign settled = 1'b1;
 {%- endif %}
     reg [@{drain_bits - 1}@:0] draining;
-    assign drained = draining == @{drain_bits}@'d0;
+    assign drained = (draining == @{drain_bits}@'d0){% if filters %} & l_idle{% endif %};
     always @(posedge clk) begin
         if (rst) draining <= @{drain_bits}@'d0;
         else if (go) draining <= @{drain_bits}@'d@{drain}@;

@@ -40,6 +40,9 @@ pub struct Manifest {
     /// Clocks from one pair to the next.
     #[serde(default = "each_clock")]
     pub ii: u32,
+    /// Filters in front of each pipeline; 0 for none.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub filters: u32,
     /// By which host and board agree on a kernel, in hexadecimal; see docs/link.md.
     pub hash: String,
     /// Name of the top module.
@@ -60,6 +63,11 @@ pub struct Several {
     pub stream_bits: u32,
     /// Name of the top module, which holds all engines.
     pub top: String,
+}
+
+/// Whether there are no filters, of which a file then says nothing.
+fn is_none(filters: &u32) -> bool {
+    *filters == 0
 }
 
 /// The interval of a file that was written before there was an interval.
@@ -129,7 +137,7 @@ impl Manifest {
         Manifest {
             kernel: built.graph.name.clone(),
             pipelines: config.pipelines,
-            latency: built.schedule.depth,
+            latency: built.latency(),
             pins: built.graph.own_pins().map(pin).collect(),
             selections: selections(&built.graph),
             register_bits: pg2::report::lane::lane_of(built, config).register_bits,
@@ -145,6 +153,7 @@ impl Manifest {
             groups: config.groups,
             i_banks: config.i_banks,
             ii: config.ii,
+            filters: config.filters,
             hash: format!("{hash:016x}"),
             top: top.to_string(),
         }
@@ -157,6 +166,7 @@ impl Manifest {
             groups: self.groups,
             i_banks: self.i_banks,
             ii: self.ii,
+            filters: self.filters,
             jmem_records: self.jmem_records,
             stream_bits: self.stream_bits,
             segments: self.segments,

@@ -2,5 +2,6 @@
 
 pub mod build;
 pub mod cuda;
+pub mod filtered;
 pub mod folded;
 pub mod lower;

@@ -99,7 +99,8 @@ impl CycleEngine {
         let Design { netlist, top, shell, lane, lane_latency, .. } = design(config, pipeline);
         netlist.verify().map_err(Unsound)?;
         // Lanes whose results are read word by word answer the shell within a few clocks: they cannot run behind it.
-        let by_word = config.slices().is_some() || pipeline.module(&pipeline.top).is_some_and(|m| !m.bins.is_empty());
+        let in_memory = pipeline.module(&pipeline.top).is_some_and(|m| !m.bins.is_empty());
+        let by_word = config.slices().is_some() || in_memory || config.filters > 0;
         let flat = options.flat || options.trace.is_some() || by_word;
         let driver = if flat {
             Driver::flat(config, &netlist, &top, options)?

@@ -5,7 +5,7 @@ mod own;
 pub mod several;
 
 use super::folding::FitArgs;
-use super::lanes::{LaneArgs, each};
+use super::lanes::{FilterArgs, LaneArgs, each};
 use crate::manifest::{self, Manifest};
 use fmm::shown::shown;
 use hdl::board::Device;
@@ -17,6 +17,7 @@ use hdl::rtl::names::is_plain;
 use hdl::serial::kernel_hash;
 use pairforge::kernel::fit::{Share, Wanted};
 use pg2::backend::build::Built;
+use pg2::backend::filtered::build_filtered;
 use pg2::graph::Graph;
 use sim::testbench::{Engine, Place};
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ pub struct Args {
     output: PathBuf,
     #[command(flatten)]
     lanes: LaneArgs,
+    #[command(flatten)]
+    filters: FilterArgs,
     #[command(flatten)]
     fit: FitArgs,
     /// j memory in 32-bit words [default: 16384, and as many more as the block memories for these hold]; of several kernels as
@@ -157,6 +160,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if args.bare {
         return bare::build_bare(&args, clock);
     }
+    if args.filters.count() > 0 && (args.files.len() > 1 || !args.fit.each_clock()) {
+        let text = "--filters is for an engine of one kernel that takes a pair in each clock; leave out the other kernels, --ii and --fit";
+        return Err(Failure::Usage(text.into()));
+    }
     if args.files.len() > 1 {
         return several::build(&args, clock);
     }
@@ -167,7 +174,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     // The kernel keeps its name, whatever the modules' prefix is.
     let (kernel_name, named) = (graph.name.clone(), Graph { name, ..graph });
     let wanted = Wanted { graph: &named, sources: &kernel.sources, clock, pipelines: args.lanes.one()?.0 };
-    let built = args.fit.build(&wanted, &|built| config(&args, built, (0, 1)))?;
+    let built = built(&args, &wanted)?;
     warn_of_clock(&built, &args.clock);
     let config = Config { ident: Some(hash), ..config(&args, &built, (0, 1))? };
     let engine = design(&config, &built.netlist);
@@ -186,6 +193,14 @@ pub fn run(args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The kernel's pipeline, or both of them where it has filters.
+fn built(args: &Args, wanted: &Wanted) -> Result<Built, Failure> {
+    match args.filters.count() {
+        0 => args.fit.build(wanted, &|built| config(args, built, (0, 1))),
+        _ => build_filtered(wanted.graph, wanted.clock, wanted.sources, Vec::new()).map_err(Failure::Input),
+    }
+}
+
 /// The engine around the pipeline of kernel `place.0` of `place.1`.
 fn config(args: &Args, built: &Built, place: (usize, usize)) -> Result<Config, Failure> {
     let layout = built.graph.layout();
@@ -197,6 +212,7 @@ fn config(args: &Args, built: &Built, place: (usize, usize)) -> Result<Config, F
         groups,
         stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
         ii: built.ii(),
+        filters: args.filters.count(),
         ..Config::usual(layout, built.schedule.depth)
     };
     config.verify().map_err(Failure::Input)?;

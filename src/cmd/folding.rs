@@ -137,6 +137,11 @@ impl FitArgs {
         Ok(built)
     }
 
+    /// Whether a pair comes in each clock, as filters need it, and nothing else is to be found.
+    pub fn each_clock(&self) -> bool {
+        self.fit.is_none() && self.ii.iter().flatten().all(|ii| *ii == Interval::Clocks(1))
+    }
+
     /// The device of `--fit`, if there is one of that name.
     pub fn device(&self) -> Option<&'static Device> {
         self.fit.as_deref().and_then(device)

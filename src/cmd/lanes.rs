@@ -1,6 +1,6 @@
 //! The options that say how many lanes an engine has, and how they are fed.
 
-use hdl::engine::{usual, usual_groups};
+use hdl::engine::{FEWEST_FILTERS, MOST_FILTERS, usual, usual_groups};
 use terminal::failure::Failure;
 
 /// The number for kernel `k` of `count`: one number is for all of them, else there is one for each.
@@ -57,6 +57,20 @@ impl GroupArgs {
             )));
         }
         Ok(groups)
+    }
+}
+
+#[derive(clap::Args)]
+pub struct FilterArgs {
+    /// Filters in front of each pipeline, of a kernel with `where (condition);`: each has a target and takes a source a clock
+    #[arg(long, value_name = "F", value_parser = clap::value_parser!(u32).range(FEWEST_FILTERS as i64..=MOST_FILTERS as i64), conflicts_with = "bare")]
+    filters: Option<u32>,
+}
+
+impl FilterArgs {
+    /// Filters of each pipeline; 0 for none.
+    pub fn count(&self) -> u32 {
+        self.filters.unwrap_or(0)
     }
 }
 

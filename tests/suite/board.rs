@@ -195,6 +195,7 @@ fn netlist(board: &'static Board) -> Netlist {
         pipeline_latency: built.schedule.depth,
         ii: 1,
         ident: None,
+        filters: 0,
     };
     let mut design = top::design(board, &config, &built.netlist, 1, 25.0).expect("it can be built").netlist;
     design.verify().expect("the design is whole");

@@ -53,14 +53,18 @@ pub fn design(config: &Config, pipeline: &Netlist) -> Design {
 fn engine(shape: &Shape) -> Module {
     let mut top = Module { name: format!("{}_engine", shape.prefix), ..Module::default() };
     let of = if shape.groups > 1 { format!(" in {} groups", shape.groups) } else { String::new() };
-    top.doc = vec![format!("{} lanes of {}{of}, fed from one stream.", shape.all_lanes(), shape.prefix)];
+    let behind = if shape.filters > 0 { format!(", each with {} filters", shape.filters) } else { String::new() };
+    let lanes = shape.groups * shape.units();
+    top.doc = vec![format!("{lanes} lanes of {}{behind}{of}, fed from one stream.", shape.prefix)];
     shell::stream_ports(&mut top, shape.stream_bits);
     let mut connections: Vec<(Name, Value)> = top.ports.iter().map(|p| (p.name.clone(), top.signal(&p.name))).collect();
     for (_, name, width) in shell::lane_bus(shape) {
         let name = Name::from(name);
         connections.push((name.clone(), top.net(name, width)));
     }
-    if shape.lanes > 1 {
+    if shape.filters > 0 {
+        join_filters(&mut top, shape);
+    } else if shape.lanes > 1 {
         // The lanes of a group finish together; its first one speaks for all.
         let all = shape.all_lanes();
         let done = top.net("done", all);
@@ -70,20 +74,42 @@ fn engine(shape: &Shape) -> Module {
         top.assign("l_r_done", bits(first));
     }
     top.instance(format!("{}_shell", shape.prefix), "shell", connections);
-    for k in 0..shape.all_lanes() {
+    for k in 0..shape.groups * shape.units() {
         lane_instance(&mut top, shape, k);
     }
     top
 }
 
-/// Adds lane `k` of all; lanes of one group are neighbours.
+/// Joins what says of each pipeline with filters whether there is room in its queues, whether it is idle, and when it has finished a
+/// group of targets: those of a lane group finish one after the other.
+fn join_filters(top: &mut Module, shape: &Shape) {
+    let (all, units) = (shape.groups * shape.units(), shape.units());
+    let [done, room, idle] = ["done", "room", "idle"].map(|name| top.net(name, all));
+    let each = |of: &dyn Fn(u32) -> Value| cat((0..shape.groups).rev().map(of));
+    let every = |value: &Value| each(&|group| value.bits(units * group, units).all());
+    top.assign("l_room", every(&room));
+    top.assign("l_idle", every(&idle));
+    if units == 1 {
+        return top.assign("l_r_done", done);
+    }
+    let seen = top.hold("seen", all);
+    let now = top.wire("finished", &seen | &done);
+    let finished = top.wire("group_finished", every(&now));
+    let ends = cat((0..all).rev().map(|k| finished.bit(k / units)));
+    let reset = top.signal("l_reset").repeat(all);
+    top.load("seen", now & !ends & !reset);
+    top.assign("l_r_done", finished);
+}
+
+/// Adds lane `k` of those with a pipeline each; lanes of one group are neighbours.
 fn lane_instance(top: &mut Module, shape: &Shape, k: u32) {
-    let group = k / shape.lanes;
+    let group = k / shape.units();
+    let targets = shape.filters.max(1);
     let part = |name: &str, width: u32, k: u32| top.signal(name).bits(width * k, width);
     let all = |name: &str| top.signal(name);
     let mut connections = vec![
         ("clk", all("clk")),
-        ("i_we", part("l_i_we", 1, k)),
+        ("i_we", part("l_i_we", targets, k)),
         ("i_bank", part("l_i_bank", 1, group)),
         ("i_rec", part("l_i_rec", 32 * shape.i.words, group)),
         ("j_rec", part("l_j_rec", 32 * shape.j.words, group)),
@@ -100,13 +126,17 @@ fn lane_instance(top: &mut Module, shape: &Shape, k: u32) {
     if shape.ii > 1 {
         connections.push(("c_start", part("l_start", 1, group)));
     }
-    connections.push(("c_active", part("l_active", 1, k)));
+    connections.push(("c_active", part("l_active", targets, k)));
+    if shape.filters > 0 {
+        connections.extend([("rst", all("l_reset")), ("room", part("room", 1, k)), ("idle", part("idle", 1, k))]);
+    }
     if let Some(bits) = shape.at_bits {
         connections.push(("r_at", part("l_r_at", bits, group)));
     }
     connections.push(("r_data", part("l_r_data", shape.result_bits(), k)));
-    connections.push(("r_flags", part("l_r_flags", 5, k)));
-    connections.push(("r_done", if shape.lanes == 1 { part("l_r_done", 1, group) } else { part("done", 1, k) }));
+    connections.push(("r_flags", part("l_r_flags", 5 * targets, k)));
+    let alone = shape.lanes == 1 && shape.filters == 0;
+    connections.push(("r_done", if alone { part("l_r_done", 1, group) } else { part("done", 1, k) }));
     top.instance(format!("{}_lane", shape.prefix), format!("lane_{k}"), connections);
 }
 

@@ -26,6 +26,8 @@ pub struct EngineIdentity {
     pub jmem_records: u32,
     /// Capacity of a run's segment list.
     pub segments: u32,
+    /// Filters in front of each pipeline; a link does not tell of them, since boards have none.
+    pub filters: u32,
 }
 
 impl EngineIdentity {
@@ -40,6 +42,7 @@ impl EngineIdentity {
             ii: engine.ii,
             jmem_records: engine.jmem_records,
             segments: engine.segments,
+            filters: engine.filters,
         }
     }
 
@@ -56,6 +59,7 @@ impl EngineIdentity {
             pipeline_latency: 1,
             ii: self.ii,
             ident: None,
+            filters: self.filters,
         }
     }
 
@@ -98,6 +102,7 @@ impl EngineIdentity {
             i_banks: lanes[2] as u32,
             ii: lanes[3] as u32 + 1,
             segments: words[0],
+            filters: 0,
             jmem_records: words[1],
         }
     }
@@ -119,8 +124,9 @@ pub struct Ident {
     pub record_words: [u32; 4],
 }
 
-/// Bits of the answer's first word in which the words of a beat stand.
+/// Bits of the answer's first word in which the words of a beat and the filters stand.
 const BEAT_SHIFT: u32 = 8;
+const FILTER_SHIFT: u32 = 16;
 
 impl Ident {
     /// That of an engine for a kernel with that hash.
@@ -137,7 +143,8 @@ impl Ident {
     pub fn packet(&self) -> [u32; IDENT_WORDS] {
         let bytes = self.engine.bytes();
         let engine = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-        let head = IDENT_REPLY << 24 | (self.stream_bits / 32) << BEAT_SHIFT | IDENT_VERSION;
+        let geometry = self.engine.filters << FILTER_SHIFT | (self.stream_bits / 32) << BEAT_SHIFT;
+        let head = IDENT_REPLY << 24 | geometry | IDENT_VERSION;
         let mut all = std::iter::once(head).chain(engine).chain(self.record_words);
         std::array::from_fn(|_| all.next().expect("the words of an identity"))
     }
@@ -166,7 +173,7 @@ impl Ident {
         for (to, word) in bytes.chunks_exact_mut(4).zip(&words[1..]) {
             to.copy_from_slice(&word.to_le_bytes());
         }
-        let engine = EngineIdentity::of_bytes(&bytes);
+        let engine = EngineIdentity { filters: head >> FILTER_SHIFT & 0xff, ..EngineIdentity::of_bytes(&bytes) };
         engine.verify(32 * beat_words).map_err(|e| format!("its engine's identity makes no sense: {e}"))?;
         let record_words = std::array::from_fn(|k| words[1 + ENGINE_BYTES / 4 + k]);
         Ok(Ident { engine, stream_bits: 32 * beat_words, record_words })

@@ -6,6 +6,7 @@
 
 mod bins;
 mod enter;
+mod filtered;
 mod folded;
 mod results;
 mod select;
@@ -37,7 +38,10 @@ pub(super) fn modules(config: &Config, pipeline: &Netlist) -> Vec<Module> {
     if let Some(fold) = &inner.fold {
         return folded::modules(config, pipeline, fold);
     }
-    let mut modules = enter::modules(config, inner);
+    if let Some(condition) = &inner.filtered {
+        return filtered::modules(config, pipeline, condition);
+    }
+    let mut modules = enter::modules(config, &ports_of(inner));
     if config.pipeline_latency > LONG {
         let stored = delay::module(3, config.pipeline_latency - 2, delay::Read::Registered);
         modules.push(Module { name: format!("{}_{}", config.layout.kernel, stored.name), ..stored });
@@ -45,6 +49,11 @@ pub(super) fn modules(config: &Config, pipeline: &Netlist) -> Vec<Module> {
     modules.extend(bins::modules(config));
     modules.push(module(config, pipeline));
     modules
+}
+
+/// The names of a module's ports.
+fn ports_of(module: &Module) -> FastSet<&str> {
+    module.ports.iter().map(|p| p.name.as_str()).collect()
 }
 
 /// Whether an output of the record is a sum in memory.
@@ -68,7 +77,7 @@ fn module(config: &Config, pipeline: &Netlist) -> Module {
         format!("`r_done` follows `c_last` by {} cycles.", lane.latency),
     ];
     ports(&mut lane, config);
-    enter(&mut lane, config, pipeline);
+    enter(&mut lane, config, &ports_of(inner));
     let beside = sideband(&mut lane, &layout.kernel, delay, split);
     pins(&mut lane, config, pipeline);
     let raised = sticky_flags(&mut lane, &beside, split && !in_memory, inner.wraps);
@@ -228,7 +237,7 @@ fn i_registers(lane: &mut Module, port: &str, source: &Value, banks: u32) -> Val
 fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     let layout = &config.layout;
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
-    let ports: FastSet<&str> = inner.ports.iter().map(|p| p.name.as_str()).collect();
+    let ports = ports_of(inner);
     let known = |port: &String| ports.contains(port.as_str());
     let mut connections: Vec<(Name, Value)> = Vec::new();
     let mut idle = Vec::new();

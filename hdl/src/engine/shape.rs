@@ -84,8 +84,10 @@ pub(super) struct Shape {
     pub prefix: String,
     /// Lane groups.
     pub groups: u32,
-    /// Lanes of one group.
+    /// Lanes of one group, each with a target.
     pub lanes: u32,
+    /// Lanes in front of one pipeline as its filters; 0 where each lane has a pipeline.
+    pub filters: u32,
     pub n_bits: u32,
     pub stream_bits: u32,
     /// Clocks from one pair to the next.
@@ -124,8 +126,10 @@ pub(super) struct Shape {
     /// Beats of a group's output queue, a power of two that holds two of the largest packets.
     pub queue_depth: u32,
     pub room_bits: u32,
-    /// Where lanes give their results word by word: bits that say which, and the words of each of a lane's memories.
+    /// Where lanes give their results word by word: bits that say which, the bits among them that say of which of several filters, and
+    /// the words of each of a lane's memories.
     pub at_bits: Option<u32>,
+    pub member_bits: u32,
     pub words_of_adders: Vec<u32>,
     /// The answer to IDENT, of an engine that has one.
     pub ident: Option<[u32; IDENT_WORDS]>,
@@ -133,7 +137,7 @@ pub(super) struct Shape {
 
 /// The words of a record that lanes with sums in memory give one by one.
 fn words_one_by_one(config: &Config) -> Option<u32> {
-    (!config.layout.bins.is_empty()).then(|| config.layout.result_words())
+    (!config.layout.bins.is_empty() || config.filters > 0).then(|| config.layout.result_words())
 }
 
 /// The register that records gather in, of so many words.
@@ -150,6 +154,11 @@ impl Shape {
     /// Bits of a result as a lane gives it.
     pub fn result_bits(&self) -> u32 {
         if self.at_bits.is_some() { 32 } else { 32 * self.result_words }
+    }
+
+    /// Pipelines of one group.
+    pub fn units(&self) -> u32 {
+        self.lanes / self.filters.max(1)
     }
 
     /// Lanes of all groups.
@@ -190,11 +199,13 @@ impl Shape {
         let beats = packet_words / beat_words;
         let queue_depth = (2 * beats).next_power_of_two().max(4);
         let addr_bits = bits_for(config.jmem_records.max(2) - 1);
+        let member_bits = if config.filters > 1 { bits_for(config.filters - 1) } else { 0 };
         let ring = (2 * config.segments).next_power_of_two().max(4);
         Shape {
             prefix: layout.kernel.clone(),
             groups: config.groups,
             lanes: config.lanes(),
+            filters: config.filters,
             n_bits: bits_for(config.lanes()),
             stream_bits: config.stream_bits,
             ii: config.ii,
@@ -221,7 +232,10 @@ impl Shape {
             beats_bits: bits_for(beats),
             queue_depth,
             room_bits: bits_for(queue_depth),
-            at_bits: words_one_by_one(config).map(|words| bits_for(words - 1)).or_else(|| lane::at_bits(config)),
+            at_bits: words_one_by_one(config)
+                .map(|words| member_bits + bits_for(words - 1))
+                .or_else(|| lane::at_bits(config)),
+            member_bits,
             words_of_adders: words_one_by_one(config)
                 .map_or_else(|| lane::words_of_adders(config), |words| vec![words]),
             ident: config.ident.map(|hash| Ident::new(config, hash).packet()),

@@ -103,10 +103,13 @@ pub(super) fn lane_bus(s: &Shape) -> Vec<(Dir, String, u32)> {
         (Out, "l_last", s.groups),
         (Out, "l_bank", s.groups),
         (Out, "l_active", s.all_lanes()),
-        (In, "l_r_data", s.all_lanes() * s.result_bits()),
+        (In, "l_r_data", s.groups * s.units() * s.result_bits()),
         (In, "l_r_flags", 5 * s.all_lanes()),
         (In, "l_r_done", s.groups),
     ]);
+    if s.filters > 0 {
+        bus.extend([(Out, "l_reset", 1), (In, "l_room", s.groups), (In, "l_idle", s.groups)]);
+    }
     let tables = s.tables.iter().map(|table| (Out, format!("l_{}", table.port), table.port_bits()));
     bus.into_iter().map(|(dir, name, width)| (dir, name.to_string(), width)).chain(tables).collect()
 }
@@ -156,6 +159,9 @@ fn shell(s: &Shape, lane_latency: u32) -> Module {
     }
     for table in &s.tables {
         shell.assign(format!("l_{}", table.port), shell.signal(&table.port));
+    }
+    if s.filters > 0 {
+        shell.assign("l_reset", reset.clone());
     }
     if !s.has_params {
         shell.wire("unused", cat([Value::flag(false), shell.signal("drained")]).all());

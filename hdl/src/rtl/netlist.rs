@@ -14,6 +14,7 @@ mod verify;
 use crate::hash::FastMap;
 use crate::rtl::bins::Bins;
 use crate::rtl::chains::Chains;
+use crate::rtl::filtered::Filtered;
 use crate::rtl::fold::Fold;
 use crate::rtl::memory::rom_attributes;
 use crate::rtl::names::Name;
@@ -86,6 +87,8 @@ pub struct Module {
     pub fold: Option<Fold>,
     /// Of a pipeline the outputs that are sums in memory.
     pub bins: Vec<Bins>,
+    /// Of a pipeline the condition of the pairs that it takes.
+    pub filtered: Option<Filtered>,
 }
 
 /// Modules by name, in order of first use, and the name of the top one. Netlists around one another share their modules.

@@ -40,12 +40,19 @@ pub struct Built {
     pub warnings: Vec<Diagnostic>,
     /// How it is folded, where a pair comes every several clocks.
     pub folded: Option<Folded>,
+    /// The condition's pipeline, where filters stand in front: all else but `graph`, which is the kernel as a whole, is of the rest.
+    pub filter: Option<Box<Built>>,
 }
 
 impl Built {
     /// Clocks from one pair to the next.
     pub fn ii(&self) -> u32 {
         self.folded.as_ref().map_or(1, |f| f.ii)
+    }
+
+    /// Cycles from a pair's entry to its value, those apart that it waits for behind a filter.
+    pub fn latency(&self) -> u32 {
+        self.schedule.depth + self.filter.as_ref().map_or(0, |f| f.schedule.depth)
     }
 
     /// The longest time between two registers of a lane in ns, the flip-flop's own not counted: of the pipeline, or of the
@@ -109,6 +116,7 @@ pub fn build<'a>(graph: &Graph, clock: Clock, text: impl Into<Text<'a>>, warning
         netlist,
         warnings,
         folded,
+        filter: None,
     }
 }
 
@@ -147,6 +155,7 @@ pub fn build_folded<'a>(
         graph,
         warnings,
         folded: Some(folded),
+        filter: None,
     }
 }
 

@@ -89,6 +89,7 @@ mod tests {
             pipeline_latency: 1,
             ii: 1,
             ident: None,
+            filters: 0,
         };
         Dispatch::new(&config, 0)
     }

@@ -84,7 +84,7 @@ impl EmulatedEngine {
             sources: emulator.sources(records),
             counters: Counters::default(),
             run: None,
-            lanes: vec![emulator.start(); config.pipelines as usize],
+            lanes: vec![emulator.start(); config.all_lanes() as usize],
             pending: Vec::new(),
             pending_pairs: 0,
             read: vec![false; records.div_ceil(BLOCK)],

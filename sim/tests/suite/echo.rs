@@ -14,6 +14,7 @@ pub fn identity(engines: usize, stream_bits: u32, clock_hz: u32, baud: u32, ring
         ii: 1,
         jmem_records: 1000,
         segments: 32,
+        filters: 0,
     };
     let engines = (0..engines).map(engine).collect();
     let identity = Identity { engines, stream_bits, clock_hz, baud, down_bits: rings.0, up_bits: rings.1 };

@@ -52,6 +52,7 @@ fn check(pipelines: u32, groups: u32) {
         pipeline_latency: built.schedule.depth,
         ii: 1,
         ident: Some(0x0123_4567_89ab_cdef),
+        filters: 0,
     };
     let options = CycleOptions { effort: Effort::Least, ..CycleOptions::default() };
     let hardware = CycleEngine::build(&config, &built.netlist, &options);

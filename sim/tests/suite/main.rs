@@ -19,6 +19,7 @@ mod engine_lint;
 mod ethernet;
 mod exact_c;
 mod f64_references;
+mod filter_lanes;
 mod filters;
 mod folded;
 mod fractions;

@@ -68,6 +68,7 @@ fn engine_of(graph: &Graph, pipeline: &Netlist, depth: u32, groups: u32) -> Desi
         pipeline_latency: depth,
         ii: 1,
         ident: None,
+        filters: 0,
     };
     design(&config, pipeline)
 }

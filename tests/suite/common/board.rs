@@ -47,6 +47,7 @@ impl Setting {
             pipeline_latency: 1,
             ii: 1,
             ident: None,
+            filters: 0,
         }
     }
 

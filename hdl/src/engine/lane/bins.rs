@@ -52,6 +52,17 @@ fn turn(config: &Config) -> Module {
     m
 }
 
+/// The bit of `bits` that an address names, by a tree of choices.
+pub(super) fn bit_at(lane: &mut Module, what: &str, bits: &Value, address: &Value) -> Value {
+    let mut level = bits.zext(1 << address.width());
+    for k in (0..address.width()).rev() {
+        let half = level.width() / 2;
+        let chosen = address.bit(k).mux(&level.top(half), &level.low(half));
+        level = lane.wire(format!("{what}_{k}"), chosen);
+    }
+    level
+}
+
 /// Sums in memory while they are built.
 struct Memory<'a> {
     config: &'a Config,
@@ -84,17 +95,6 @@ impl Memory<'_> {
             ("rdata", rdata),
         ];
         lane.instance(memory_name(self.config, self.bins), self.name(copy), all);
-    }
-
-    /// The bit of `bits` that an address names, by a tree of choices.
-    fn bit_at(&self, lane: &mut Module, what: &str, bits: &Value, address: &Value) -> Value {
-        let mut level = bits.zext(1 << address.width());
-        for k in (0..address.width()).rev() {
-            let half = level.width() / 2;
-            let chosen = address.bit(k).mux(&level.top(half), &level.low(half));
-            level = lane.wire(self.name(&format!("{what}_{k}")), chosen);
-        }
-        level
     }
 
     /// Whether a total is beyond the format of the output.
@@ -170,7 +170,7 @@ impl Memory<'_> {
         let (element, here, high) = self.asked(lane, at, first_word);
         let found = lane.net(self.name("found"), sum_bits);
         self.place(lane, "finished", write, cat([done_half, element.clone()]), found.clone());
-        let touched = self.bit_at(lane, "counts", &shadow, &element);
+        let touched = bit_at(lane, &self.name("counts"), &shadow, &element);
         let touched = lane.reg(self.name("counts"), touched);
         let (here, high) = (lane.reg(self.name("here"), here), lane.reg(self.name("high"), high));
         let word = self.word(lane, &(found & touched.repeat(sum_bits)), &high);
@@ -212,7 +212,7 @@ impl Memory<'_> {
         if used + 1 < 1 << (bits - low_bits) {
             lane.wire(self.name("unused_is"), super::unused([high.top(high.width() - used - 1)]));
         }
-        let seen = self.bit_at(lane, "sees", &all, place);
+        let seen = bit_at(lane, &self.name("sees"), &all, place);
         let seen = lane.wire(self.name("seen"), seen & !&beside.first);
         let name = self.name("finished_touched");
         let own = net(&name, count);

@@ -3,16 +3,16 @@
 use crate::engine::Config;
 use crate::engine::hand;
 use crate::hash::{FastMap, FastSet};
-use crate::rtl::netlist::{Module, Netlist};
+use crate::rtl::netlist::Module;
 use crate::rtl::{Value, cat};
 
 /// The signals through these registers: name and width of a port of the lane, or the part of a record that is that port of the pipeline.
-fn coming(config: &Config, inner: &Module) -> Vec<(String, u32)> {
-    let ports: FastSet<&str> = inner.ports.iter().map(|p| p.name.as_str()).collect();
+fn coming(config: &Config, ports: &FastSet<&str>) -> Vec<(String, u32)> {
     let known = |port: &str| ports.contains(port);
     let layout = &config.layout;
     let mut coming: Vec<(String, u32)> =
-        ["c_last", "c_first", "c_valid", "c_active"].iter().map(|name| (name.to_string(), 1)).collect();
+        ["c_last", "c_first", "c_valid"].iter().map(|name| (name.to_string(), 1)).collect();
+    coming.push(("c_active".into(), config.filters.max(1)));
     if config.i_banks == 2 && layout.i.iter().any(|(port, _)| known(port)) {
         coming.push(("c_bank".into(), 1));
     }
@@ -27,18 +27,17 @@ fn coming(config: &Config, inner: &Module) -> Vec<(String, u32)> {
 }
 
 /// The modules that [`enter`] needs.
-pub(super) fn modules(config: &Config, inner: &Module) -> Vec<Module> {
-    let width = coming(config, inner).iter().map(|c| c.1).sum();
+pub(super) fn modules(config: &Config, ports: &FastSet<&str>) -> Vec<Module> {
+    let width = coming(config, ports).iter().map(|c| c.1).sum();
     if config.spread() { vec![hand::module(&config.layout.kernel, width)] } else { Vec::new() }
 }
 
-/// Adds the registers, if the engine has them.
-pub(super) fn enter(lane: &mut Module, config: &Config, pipeline: &Netlist) {
+/// Adds the registers, if the engine has them; `ports` are those of what reads them.
+pub(super) fn enter(lane: &mut Module, config: &Config, ports: &FastSet<&str>) {
     if !config.spread() {
         return;
     }
-    let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
-    let coming = coming(config, inner);
+    let coming = coming(config, ports);
     // Where the elements of records are.
     let mut places: FastMap<&str, Value> = FastMap::default();
     for (record, elements) in [("j_rec", &config.layout.j), ("param", &config.layout.params)] {

@@ -7,7 +7,7 @@
 use super::enter::{self, enter};
 use super::select::selections;
 use super::sliced;
-use super::{Beside, GUARD, LONG, Output, beside, extreme, finish, pins, ports, sticky_flags, sum, unused};
+use super::{Beside, GUARD, LONG, Output, beside, extreme, finish, pins, ports, ports_of, sticky_flags, sum, unused};
 use crate::engine::Config;
 use crate::rtl::delay;
 use crate::rtl::expr::Test;
@@ -25,7 +25,7 @@ pub(super) fn modules(config: &Config, pipeline: &Netlist, fold: &Fold) -> Vec<M
     if let (true, Some(slices)) = (fold.sliced, config.slices()) {
         return sliced::modules(config, pipeline, fold, slices);
     }
-    let mut modules = enter::modules(config, inner);
+    let mut modules = enter::modules(config, &ports_of(inner));
     modules.extend(sideband_modules(config, fold));
     modules.extend(super::bins::modules(config));
     modules.push(module(config, pipeline, fold));
@@ -73,11 +73,11 @@ pub(super) fn begin(config: &Config, pipeline: &Netlist, fold: &Fold, sums: &str
         format!("`r_done` follows `c_last` by {} cycles.", lane.latency),
     ];
     ports(&mut lane, config);
-    enter(&mut lane, config, pipeline);
+    let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
+    enter(&mut lane, config, &ports_of(inner));
     pins(&mut lane, config, pipeline);
     let (held, beside) = sideband(&mut lane, config, fold);
-    let wraps = pipeline.module(&pipeline.top).is_some_and(|inner| inner.wraps);
-    let raised = sticky_flags(&mut lane, &beside, false, wraps);
+    let raised = sticky_flags(&mut lane, &beside, false, inner.wraps);
     Begun { lane, held, beside, raised }
 }
 

@@ -6,7 +6,7 @@
 //! word. No result of the next group comes before the collector has read all of this one.
 
 use super::folded::{Begun, Held, begin, sideband_modules};
-use super::{Beside, all_flags, enter};
+use super::{Beside, all_flags, enter, ports_of};
 use crate::Format;
 use crate::engine::Config;
 use crate::engine::shape::bits_for;
@@ -23,7 +23,7 @@ const BEHIND: u32 = 3;
 /// The lane of `config` around `pipeline`, and modules that it needs besides, the lane last.
 pub(super) fn modules(config: &Config, pipeline: &Netlist, fold: &Fold, slices: Slices) -> Vec<Module> {
     let inner = pipeline.module(&pipeline.top).expect("a netlist has its top module");
-    let mut modules = enter::modules(config, inner);
+    let mut modules = enter::modules(config, &ports_of(inner));
     modules.extend(sideband_modules(config, fold));
     let plan = Plan::new(config, slices);
     modules.extend(plan.memories().map(|(width, depth)| plan.memory(width, depth)));

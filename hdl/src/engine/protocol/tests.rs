@@ -25,6 +25,7 @@ fn config(pipelines: u32, stream_bits: u32) -> Config {
         pipeline_latency: 3,
         ii: 1,
         ident: None,
+        filters: 0,
     }
 }
 

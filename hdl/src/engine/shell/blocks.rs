@@ -166,6 +166,8 @@ struct Sequence {
     near: bool,
     /// Whether results are read word by word.
     by_word: bool,
+    /// Whether filters stand in front of the pipelines.
+    filters: bool,
     /// The register that a pair leaves into.
     first_stage: &'static str,
     lanes: u32,
@@ -443,6 +445,7 @@ pub(super) fn sequence(s: &Shape, lane_latency: u32) -> Module {
         spread: s.spread,
         near: s.near(),
         by_word: s.at_bits.is_some(),
+        filters: s.filters > 0,
         first_stage: if s.spread { "sent" } else { "fetch" },
         lanes: s.lanes,
         n_bits: s.n_bits,
@@ -494,6 +497,9 @@ pub(super) fn sequence(s: &Shape, lane_latency: u32) -> Module {
     ]);
     if s.has_params {
         ports.push((In, "param_we", 1));
+    }
+    if s.filters > 0 {
+        ports.extend([(In, "l_room", 1), (In, "l_idle", 1)]);
     }
     if s.ii > 1 {
         ports.push((Out, "l_start", 1));

@@ -61,8 +61,13 @@ pub(super) fn outputs(s: &Shape) -> Vec<(&'static str, u32, Joined)> {
 pub(super) const TO_CHOSEN: [&str; 5] = ["run_begin", "segment_we", "run_taken", "group_push", "i_we"];
 
 /// The inputs of which each group gets a part of its own of the shell's signal.
-pub(super) fn own_inputs(s: &Shape) -> [(&'static str, u32); 4] {
-    [("l_r_data", s.lanes * s.result_bits()), ("l_r_flags", 5 * s.lanes), ("l_r_done", 1), ("q_ready", 1)]
+pub(super) fn own_inputs(s: &Shape) -> Vec<(&'static str, u32)> {
+    let results = s.units() * s.result_bits();
+    let mut own = vec![("l_r_data", results), ("l_r_flags", 5 * s.lanes), ("l_r_done", 1), ("q_ready", 1)];
+    if s.filters > 0 {
+        own.extend([("l_room", 1), ("l_idle", 1)]);
+    }
+    own
 }
 
 /// The inputs of a group that pass registers of its own, a clock after they left the decoder; none where lanes are few.
@@ -160,7 +165,7 @@ fn inputs_and_nets(s: &Shape) -> (Signals, Signals) {
     let mut inputs = vec![("clk".to_string(), 1), ("rst".into(), 1)];
     inputs.extend([("load_we".into(), 1), ("load_addr".into(), s.addr_bits), ("load_data".into(), s.j.bits)]);
     inputs.extend([("segment_count".into(), s.addr_bits + 1), ("segment_one".into(), 1)]);
-    inputs.extend(own_inputs(s).map(|(name, width)| (name.to_string(), width)));
+    inputs.extend(own_inputs(s).into_iter().map(|(name, width)| (name.to_string(), width)));
     if s.spread {
         inputs.extend([("i_we".into(), s.lanes), ("i_word".into(), s.i.bits)]);
     }

@@ -93,6 +93,7 @@ pub fn identity(stream_bits: u32, down_bits: u8, up_bits: u8) -> Identity {
             ii: 1,
             jmem_records: 128,
             segments: 16,
+            filters: 0,
         }],
         stream_bits,
         clock_hz: 48_000_000,

@@ -64,6 +64,7 @@ impl Kernel {
             pipeline_latency: self.latency,
             ii: self.ii,
             ident: None,
+            filters: 0,
         }
     }
 }

@@ -45,6 +45,7 @@ pub fn config(layout: Layout, pipelines: u32, stream_bits: u32, pipeline_latency
         pipeline_latency,
         ii: 1,
         ident: Some(0xfedc_ba98_7654_3210),
+        filters: 0,
     }
 }
 

@@ -58,6 +58,7 @@ pub fn machine(asked: &Wanted, board: &'static Board, dir: &Path) -> Result<Mach
             i_banks: e.i_banks,
             ident: None,
             ii: e.ii,
+            filters: 0,
             segments: e.segments,
             stream_bits: said.stream_bits,
             jmem_records: e.jmem_records,
