@@ -49,6 +49,17 @@ extern "C" __global__ void __launch_bounds__(128) p2m(const Problem p)
     take_sums(sums, [&](const int place, const Real sum) { m[place] = sum; });
 }
 
+// Adds the moments of the sources in a list of leaves around a cell's middle.
+template <class Start>
+PF void add_list(const Problem &p, const Part &list, const Middle &middle, WarpSums &to, const Start start)
+{
+    for (uint32_t k = 0; k < list.count; k++) {
+        const uint32_t entry = p.x_list[list.first + k];
+        const Cell source = p.cells[entry & UNDER_IMAGE];
+        add_moments(p, source.first, source.end, moved(middle, image_of(entry), -1), to, start);
+    }
+}
+
 // A warp a cell: adds what the particles of leaves in its list X give to its local expansion.
 extern "C" __global__ void __launch_bounds__(128) p2l(const Problem p)
 {
@@ -60,24 +71,17 @@ extern "C" __global__ void __launch_bounds__(128) p2l(const Problem p)
         return;
     const Middle middle = middle_of(p.cells[cell]);
     WARP_SUMS(sums);
-    const auto add_all = [&](WarpSums &to, const auto start) {
-        for (uint32_t k = 0; k < list.count; k++) {
-            const uint32_t entry = p.x_list[list.first + k];
-            const Cell source = p.cells[entry & UNDER_IMAGE];
-            add_moments(p, source.first, source.end, moved(middle, image_of(entry), -1), to, start);
-        }
-    };
 #if DIPOLES
     // By inversion to y = x / x^2, a dipole p at x is one of (p - 2 p.x y) / x^3 and a charge of -p.x / x^3.
     const double box = side(p.cells[cell].level);
-    add_all(sums, [&](Real *const at, const Record &r) {
+    add_list(p, list, middle, sums, [&](Real *const at, const Record &r) {
         Real moment[3];
         moment_within(r, box, p, moment);
         const Real along = moment[0] * at[0] + moment[1] * at[1] + moment[2] * at[2], inverse = inverted(at);
         return ((Real)r.q - along * (inverse * inverse)) * inverse;
     });
     add_dipoles(p, sums, [&](const int axis, WarpSums &of_axis) {
-        add_all(of_axis, [&](Real *const at, const Record &r) {
+        add_list(p, list, middle, of_axis, [&](Real *const at, const Record &r) {
             Real moment[3];
             moment_within(r, box, p, moment);
             const Real along = moment[0] * at[0] + moment[1] * at[1] + moment[2] * at[2], inverse = inverted(at);
@@ -85,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(128) p2l(const Problem p)
         });
     });
 #else
-    add_all(sums, [](Real *const at, const Record &r) { return (Real)r.q * inverted(at); });
+    add_list(p, list, middle, sums, [](Real *const at, const Record &r) { return (Real)r.q * inverted(at); });
 #endif
     Real *const l = p.l + (uint64_t)cell * PITCH;
     take_sums(sums, [&](const int place, const Real sum) { l[place] += sum; });
