@@ -5,7 +5,9 @@ mod bench;
 mod board_sim;
 mod build;
 mod check;
+mod completions;
 mod deploy;
+mod doctor;
 mod explain;
 mod explore;
 mod fmm;
@@ -18,6 +20,7 @@ mod import;
 mod lanes;
 mod list;
 mod lsp;
+mod man;
 mod new;
 #[cfg(test)]
 mod reference;
@@ -28,6 +31,9 @@ pub use fmm::{ErrorReporter, error_reporter};
 pub use help::dressed;
 use terminal::failure::Failure;
 use terminal::files::Files;
+
+/// Name of the program.
+pub const PROGRAM: &str = "pairforge";
 
 /// A subcommand with its arguments.
 #[derive(clap::Subcommand)]
@@ -68,6 +74,12 @@ pub enum Command {
     New(new::Args),
     /// List what is there: kernels, backends, boards, operators, targets
     List(list::Args),
+    /// Report what this machine has: tools, GPUs, ports, what each is for, how to get it
+    Doctor(doctor::Args),
+    /// Print a script by which a shell completes the command line
+    Completions(completions::Args),
+    /// Write manual pages
+    Man(man::Args),
 }
 
 impl Command {
@@ -91,7 +103,9 @@ impl Command {
             Command::Import(args) => args.files(),
             // What it makes is in its name.
             Command::New(args) => args.files(),
-            Command::Lsp(_) | Command::List(_) => Files::default(),
+            Command::Doctor(args) => args.files(),
+            Command::Man(args) => args.files(),
+            Command::Lsp(_) | Command::List(_) | Command::Completions(_) => Files::default(),
         }
     }
 }
@@ -120,6 +134,9 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Lsp(args) => lsp::run(args),
         Command::New(args) => new::run(args),
         Command::List(args) => list::run(args),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
     }
 }
 

@@ -11,7 +11,7 @@ use terminal::{program, tables};
 
 /// Compiles pairwise functions into pipelined Verilog and runs the Fast Multipole Method with them.
 #[derive(Parser)]
-#[command(name = "pairforge", version, arg_required_else_help = true)]
+#[command(name = cmd::PROGRAM, version, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: cmd::Command,

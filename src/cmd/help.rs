@@ -56,6 +56,23 @@ static PAGES: &[Page] = &[
         ],
     },
     Page {
+        command: "completions",
+        headings: &[],
+        examples: &[
+            ("completions bash", "for a file ~/.local/share/bash-completion/completions/pairforge"),
+            ("completions zsh", "for a file _pairforge in a folder on zsh's `fpath`"),
+        ],
+    },
+    Page {
+        command: "doctor",
+        headings: &[],
+        examples: &[
+            ("doctor", "what is there, and how to get what is not"),
+            ("doctor --scan", "with the boards that answer at serial ports and on the network"),
+            ("doctor --json doctor.json", "for a report of a mistake"),
+        ],
+    },
+    Page {
         command: "explain",
         headings: &[
             (ENGINE, &["target", "freq", "dsp", "ii", "fit", "pipelines", "stream"]),
@@ -202,6 +219,16 @@ static PAGES: &[Page] = &[
         ],
     },
     Page {
+        command: "lsp",
+        headings: &[],
+        examples: &[("lsp", "what an editor starts; it speaks the language server protocol on its standard streams")],
+    },
+    Page {
+        command: "man",
+        headings: &[],
+        examples: &[("man -o ~/.local/share/man/man1", "pages that `man pairforge-fmm` finds")],
+    },
+    Page {
         command: "new",
         headings: &[],
         examples: &[("new springs", "a folder with a kernel, its test and a Makefile")],
@@ -268,7 +295,6 @@ pub fn dressed(command: Command) -> Command {
 }
 
 /// Examples of a command: words behind `pairforge`, and what they are for.
-#[cfg(test)]
 pub fn examples(command: &str) -> &'static [(&'static str, &'static str)] {
     PAGES.iter().find(|page| page.command == command).map_or(&[], |page| page.examples)
 }
@@ -318,6 +344,13 @@ mod tests {
                 let (name, id) = (command.get_name(), option.get_id());
                 assert!(option.get_help_heading().is_some(), "give `{id}` of `{name}` a heading in src/cmd/help.rs");
             }
+        }
+    }
+
+    #[test]
+    fn every_command_has_an_example() {
+        for command in crate::command().get_subcommands() {
+            assert!(!examples(command.get_name()).is_empty(), "give `{}` one in src/cmd/help.rs", command.get_name());
         }
     }
 

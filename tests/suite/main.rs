@@ -11,6 +11,7 @@ mod command_line;
 mod common;
 mod deploy;
 mod docs;
+mod doctor;
 mod editors;
 mod ethernet;
 mod explore;
