@@ -32,7 +32,7 @@ static PAGES: &[Page] = &[
         command: "build",
         headings: &[
             (ENGINE, &["pipelines", "groups", "ii", "fit", "jmem", "stream", "target", "freq", "dsp"]),
-            (OUTPUT, &["output", "prefix", "testbench", "split", "project", "wrapper", "ip_xact", "wave"]),
+            (OUTPUT, &["output", "prefix", "testbench", "bare", "split", "project", "wrapper", "ip_xact", "wave"]),
         ],
         examples: &[
             ("build p2p -o out", "8 pipelines and the engine around them, in one Verilog file"),
@@ -40,6 +40,7 @@ static PAGES: &[Page] = &[
             ("build p2p -o out --ii 8 --pipelines 1", "a pair every 8 clocks, in less area"),
             ("build p2p -o out --split --project vivado --wrapper vhdl --ip-xact", "for a design of your own"),
             ("build p2p -o out --testbench", "with a testbench for any simulator"),
+            ("build p2p -o out --bare", "the pipeline alone"),
         ],
     },
     Page {
