@@ -35,6 +35,26 @@ use terminal::files::Files;
 /// Name of the program.
 pub const PROGRAM: &str = "pairforge";
 
+/// The commands that show progress.
+const SHOW_PROGRESS: [&str; 7] = ["build", "explain", "explore", "fmm", "fmm2", "run", "synth"];
+
+const QUIET: &str = "quiet";
+
+/// A command with the option `--quiet`, where it shows progress.
+pub fn with_quiet(command: clap::Command) -> clap::Command {
+    if !SHOW_PROGRESS.contains(&command.get_name()) {
+        return command;
+    }
+    let quiet = clap::Arg::new(QUIET).short('q').long(QUIET).action(clap::ArgAction::SetTrue);
+    command.arg(quiet.help("Show no progress; warnings and errors are still told"))
+}
+
+/// Whether the words of a subcommand ask for no progress.
+pub fn is_quiet(matches: &clap::ArgMatches) -> bool {
+    let of = matches.subcommand().map(|(_, of)| of);
+    of.is_some_and(|of| matches!(of.try_get_one::<bool>(QUIET), Ok(Some(true))))
+}
+
 /// A subcommand with its arguments.
 #[derive(clap::Subcommand)]
 #[allow(clippy::large_enum_variant, reason = "a run has one")]

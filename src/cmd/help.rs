@@ -32,7 +32,10 @@ static PAGES: &[Page] = &[
         command: "build",
         headings: &[
             (ENGINE, &["pipelines", "groups", "ii", "fit", "jmem", "stream", "target", "freq", "dsp"]),
-            (OUTPUT, &["output", "prefix", "testbench", "bare", "split", "project", "wrapper", "ip_xact", "wave"]),
+            (
+                OUTPUT,
+                &["output", "prefix", "testbench", "bare", "split", "project", "wrapper", "ip_xact", "wave", "quiet"],
+            ),
         ],
         examples: &[
             ("build p2p -o out", "8 pipelines and the engine around them, in one Verilog file"),
@@ -79,7 +82,7 @@ static PAGES: &[Page] = &[
             (ENGINE, &["target", "freq", "dsp", "ii", "fit", "pipelines", "stream"]),
             ("Error bounds", &["error", "gappa"]),
             ("Prediction", &["roofline", "n", "card"]),
-            (OUTPUT, &["lines", "svg", "json"]),
+            (OUTPUT, &["lines", "svg", "json", "quiet"]),
         ],
         examples: &[
             ("explain p2p --lines --svg p2p.svg", "the schedule with its source lines, and a figure of it"),
@@ -95,7 +98,7 @@ static PAGES: &[Page] = &[
             (PROBLEM, &["i", "j", "vary", "tol", "proven", "keep", "params"]),
             (PLACE, &["backend"]),
             (ENGINE, &["target", "freq", "dsp"]),
-            (OUTPUT, &["output", "json"]),
+            (OUTPUT, &["output", "json", "quiet"]),
         ],
         examples: &[
             (
@@ -118,7 +121,7 @@ static PAGES: &[Page] = &[
             (PROBLEM, &["i", "j", "params", "cells", "periodic", "segments"]),
             (PLACE, &["backend"]),
             (ENGINE, &["pipelines", "groups", "ii"]),
-            (OUTPUT, &["output", "raw", "flags", "profile", "trace", "json"]),
+            (OUTPUT, &["output", "raw", "flags", "profile", "trace", "json", "quiet"]),
         ],
         examples: &[
             ("run p2p --i i.csv --j j.csv --param eps2=0", "all pairs, to the bit; results on standard output"),
@@ -140,7 +143,7 @@ static PAGES: &[Page] = &[
             ("Where it goes", &["board", "device", "target", "area_only", "ethernet"]),
             (ENGINE, &["pipelines", "groups", "ii", "fit", "jmem", "stream", "dsp"]),
             ("Clock and placement", &["freq", "schedule", "seed", "seeds"]),
-            (OUTPUT, &["output"]),
+            (OUTPUT, &["output", "quiet"]),
         ],
         examples: &[
             ("synth p2p --board ulx3s -o out", "a bitstream"),
@@ -178,7 +181,7 @@ static PAGES: &[Page] = &[
             (PLACE, &["backend", "threads", "ranks", "gpus", "translations", "leaf", "enlarge", "tune"]),
             (ENGINE, &["m2l", "pipelines", "groups", "ii", "jmem", "stream"]),
             (PREDICTION, &["predict", "synth", "freq", "baud", "ethernet", "turnaround"]),
-            (OUTPUT, &["output", "at_sources", "hessian", "json", "report", "save_particles"]),
+            (OUTPUT, &["output", "at_sources", "hessian", "json", "report", "save_particles", "quiet"]),
         ],
         examples: &[
             ("fmm --n 100000 --check 1000", "random particles, natively, with the errors"),
@@ -257,7 +260,7 @@ static PAGES: &[Page] = &[
             (PLACE, &["backend", "threads", "leaf"]),
             (ENGINE, &["pipelines", "groups", "ii", "jmem", "stream"]),
             (PREDICTION, &["predict", "synth", "freq", "baud", "ethernet", "turnaround"]),
-            (OUTPUT, &["output", "json", "report", "save_particles"]),
+            (OUTPUT, &["output", "json", "report", "save_particles", "quiet"]),
         ],
         examples: &[
             ("fmm2 --n 100000 --check 1000", "random points, natively, with the errors"),

@@ -35,6 +35,7 @@ mod own;
 mod packages;
 mod parameters;
 mod predict;
+mod progress;
 mod proofs;
 mod real;
 mod roofline;
