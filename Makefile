@@ -1,7 +1,7 @@
 # `make test` sets up and runs every test; `make proofs` the larger cases that it leaves out (docs/testing.md); `make demo`
 # sets up and shows the whole way; `make tools` gets yosys and nextpnr; `make pages` writes what pages say of the source anew
 # (CHECK=1 only compares); `make gpu` proves the results of an NVIDIA GPU beside the CPU's; `make book` makes a book of docs/;
-# `make install PREFIX=/usr/local` builds and installs the libraries for C, C++, Fortran and GRAPE.
+# `make install PREFIX=/usr/local` builds and installs the command, and the libraries for C, C++, Fortran and GRAPE.
 .PHONY: all setup tools build test proofs gpu demo lint figures pages book install
 
 PREFIX ?= /usr/local
@@ -49,6 +49,6 @@ book:
 	mdbook build
 
 install:
-	cargo build --release --locked -p pairforge-grape
+	cargo build --release --locked -p pairforge-cli -p pairforge-grape
 	cargo rustc --release --locked -p pairforge-capi --crate-type cdylib,staticlib
 	DESTDIR='$(DESTDIR)' capi/install.sh "$${CARGO_TARGET_DIR:-target}/release" '$(PREFIX)'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what was built: libraries, headers, the Fortran module's source, files for pkg-config and CMake. BUILT is the folder of the
-# libraries; PREFIX is where they are used, and DESTDIR, if set, what stands before that while a package is made.
+# Installs what was built: the command with its completions and manual pages, libraries, headers, the Fortran module's source, files for
+# pkg-config and CMake. BUILT is the folder of the libraries, and of the command where that is to be installed; PREFIX is where they are
+# used, and DESTDIR, if set, what stands before that while a package is made.
 set -euo pipefail
 [ $# -eq 2 ] || { echo "usage: install.sh BUILT PREFIX" >&2; exit 2; }
 built=$1 prefix=$2
@@ -26,3 +27,15 @@ fill pairforge.pc.in "$to/lib/pkgconfig/pairforge.pc"
 fill pairforge-grape.pc.in "$to/lib/pkgconfig/pairforge-grape.pc"
 fill pairforgeConfig.cmake.in "$to/lib/cmake/pairforge/pairforgeConfig.cmake"
 fill pairforgeConfigVersion.cmake.in "$to/lib/cmake/pairforge/pairforgeConfigVersion.cmake"
+
+[ -x "$built/pairforge" ] || exit 0
+share=$to/share
+completions=("bash bash-completion/completions/pairforge" "zsh zsh/site-functions/_pairforge" "fish fish/vendor_completions.d/pairforge.fish")
+mkdir -p "$to/bin" "$share/man/man1"
+put "$built/pairforge" "$to/bin/pairforge" 755
+for each in "${completions[@]}"; do
+    file=$share/${each#* }
+    mkdir -p "$(dirname "$file")"
+    "$built/pairforge" completions "${each%% *}" >"$file"
+done
+"$built/pairforge" man -o "$share/man/man1"

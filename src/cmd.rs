@@ -5,7 +5,9 @@ mod bench;
 mod board_sim;
 mod build;
 mod check;
+mod completions;
 mod deploy;
+mod doctor;
 mod explain;
 mod explore;
 mod fmm;
@@ -18,6 +20,7 @@ mod import;
 mod lanes;
 mod list;
 mod lsp;
+mod man;
 mod new;
 #[cfg(test)]
 mod reference;
@@ -28,6 +31,29 @@ pub use fmm::{ErrorReporter, error_reporter};
 pub use help::dressed;
 use terminal::failure::Failure;
 use terminal::files::Files;
+
+/// Name of the program.
+pub const PROGRAM: &str = "pairforge";
+
+/// The commands that show progress.
+const SHOW_PROGRESS: [&str; 7] = ["build", "explain", "explore", "fmm", "fmm2", "run", "synth"];
+
+const QUIET: &str = "quiet";
+
+/// A command with the option `--quiet`, where it shows progress.
+pub fn with_quiet(command: clap::Command) -> clap::Command {
+    if !SHOW_PROGRESS.contains(&command.get_name()) {
+        return command;
+    }
+    let quiet = clap::Arg::new(QUIET).short('q').long(QUIET).action(clap::ArgAction::SetTrue);
+    command.arg(quiet.help("Show no progress; warnings and errors are still told"))
+}
+
+/// Whether the words of a subcommand ask for no progress.
+pub fn is_quiet(matches: &clap::ArgMatches) -> bool {
+    let of = matches.subcommand().map(|(_, of)| of);
+    of.is_some_and(|of| matches!(of.try_get_one::<bool>(QUIET), Ok(Some(true))))
+}
 
 /// A subcommand with its arguments.
 #[derive(clap::Subcommand)]
@@ -68,6 +94,12 @@ pub enum Command {
     New(new::Args),
     /// List what is there: kernels, backends, boards, operators, targets
     List(list::Args),
+    /// Report what this machine has: tools, GPUs, ports, what each is for, how to get it
+    Doctor(doctor::Args),
+    /// Print a script by which a shell completes the command line
+    Completions(completions::Args),
+    /// Write manual pages
+    Man(man::Args),
 }
 
 impl Command {
@@ -91,7 +123,9 @@ impl Command {
             Command::Import(args) => args.files(),
             // What it makes is in its name.
             Command::New(args) => args.files(),
-            Command::Lsp(_) | Command::List(_) => Files::default(),
+            Command::Doctor(args) => args.files(),
+            Command::Man(args) => args.files(),
+            Command::Lsp(_) | Command::List(_) | Command::Completions(_) => Files::default(),
         }
     }
 }
@@ -120,6 +154,9 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Lsp(args) => lsp::run(args),
         Command::New(args) => new::run(args),
         Command::List(args) => list::run(args),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
     }
 }
 

@@ -7,11 +7,11 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 use cmd::ErrorReporter;
 use std::ffi::OsString;
 use terminal::launch::{self, Refusal};
-use terminal::{program, tables};
+use terminal::{program, progress, tables};
 
 /// Compiles pairwise functions into pipelined Verilog and runs the Fast Multipole Method with them.
 #[derive(Parser)]
-#[command(name = "pairforge", version, arg_required_else_help = true)]
+#[command(name = cmd::PROGRAM, version, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: cmd::Command,
@@ -50,11 +50,14 @@ fn parse() -> Result<Cli, clap::Error> {
         command = command.mut_subcommands(cmd::dressed);
     }
     let mut matches = command.try_get_matches_from_mut(program::words())?;
+    if cmd::is_quiet(&matches) {
+        progress::silence();
+    }
     Cli::from_arg_matches_mut(&mut matches).map_err(|e| e.format(&mut command))
 }
 
 fn command() -> clap::Command {
-    program::with_negative_numbers(Cli::command())
+    program::with_negative_numbers(Cli::command()).mut_subcommands(cmd::with_quiet)
 }
 
 #[cfg(test)]

@@ -167,6 +167,22 @@ static ICE40: Model = Model {
     idle: &[("ICESTORM_LC", "CIN")],
 };
 
+/// Every program of the flow, with the targets that it is for.
+pub fn tools() -> Vec<(&'static Tool, Vec<&'static str>)> {
+    let mut all: Vec<(&'static Tool, Vec<&'static str>)> = Vec::new();
+    let of = |family: &'static Family| {
+        let routed = family.route.iter().flat_map(|route| [route.nextpnr, route.packer]);
+        std::iter::once(&tools::YOSYS).chain(routed).map(|tool| (tool, family.target))
+    };
+    for (tool, target) in FAMILIES.iter().flat_map(of) {
+        match all.iter_mut().find(|(known, _)| *known == tool) {
+            Some((_, targets)) => targets.push(target),
+            None => all.push((tool, vec![target])),
+        }
+    }
+    all
+}
+
 /// Every family with a flow.
 pub static FAMILIES: &[Family] = &[
     Family {

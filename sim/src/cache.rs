@@ -13,12 +13,22 @@ pub use seal::{copy, file};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A directory of built simulations, which processes of one user may share.
 #[derive(Clone, Debug)]
 pub struct Cache {
     /// None where no place for it is known.
     dir: Option<PathBuf>,
+}
+
+/// Size of the cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Usage {
+    pub bytes: u64,
+    pub files: u64,
+    /// Whether all was counted; otherwise there is more.
+    pub is_whole: bool,
 }
 
 impl Cache {
@@ -35,6 +45,36 @@ impl Cache {
     /// A cache in `dir`, which is made when something is put in.
     pub fn at(dir: impl Into<PathBuf>) -> Cache {
         Cache { dir: Some(dir.into()) }
+    }
+
+    /// Where it is; `None` where no place for it is known.
+    pub fn place(&self) -> Option<&Path> {
+        self.dir.as_deref()
+    }
+
+    /// The size of what lies in it, as far as that is counted within a time. Nothing is made.
+    pub fn usage(&self, limit: Duration) -> Result<Usage, SimError> {
+        let mut usage = Usage { bytes: 0, files: 0, is_whole: true };
+        if self.dir.as_deref().is_some_and(|dir| !dir.exists()) {
+            return Ok(usage);
+        }
+        let until = Instant::now() + limit;
+        let mut folders = vec![self.dir()?];
+        while let Some(folder) = folders.pop() {
+            for found in fs::read_dir(folder).into_iter().flatten().flatten() {
+                // What goes meanwhile is not counted, and links are not followed.
+                match found.metadata() {
+                    Ok(what) if what.is_dir() => folders.push(found.path()),
+                    Ok(what) => (usage.bytes, usage.files) = (usage.bytes + what.len(), usage.files + 1),
+                    Err(_) => {}
+                }
+            }
+            if Instant::now() > until {
+                usage.is_whole = folders.is_empty();
+                break;
+            }
+        }
+        Ok(usage)
     }
 
     /// Its directory, made if it is absent and checked to be the user's alone.

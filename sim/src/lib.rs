@@ -4,7 +4,8 @@
 //! [`emulator`] does the same for blocks of pairs in vector code, and [`emulator::engine`] is an engine made of it that
 //! speaks the wire format. The Verilog runs through [`verilator`], which compiles it to a shared library kept in the
 //! [`cache`]: single modules against vectors in [`mod@bench`], whole engines clock by clock in [`cycle`], boards at their pins in
-//! [`board`]. [`wave`] draws how an engine begins. [`process`] lets programs end with this one.
+//! [`board`]. [`wave`] draws how an engine begins. [`process`] lets programs end with this one, and [`ask`] has short
+//! answers of them.
 //!
 //! ```
 //! let text = "int32 x ipin; int32 y jpin; int64 s fout; d = x - y; s += d * d;";
@@ -14,6 +15,8 @@
 //! assert_eq!((sums, flags), (vec![4 + 9], hdl::Flags::NONE));
 //! ```
 
+#[cfg(feature = "simulate")]
+pub mod ask;
 #[cfg(feature = "simulate")]
 pub mod bench;
 #[cfg(feature = "simulate")]

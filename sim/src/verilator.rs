@@ -4,7 +4,6 @@
 //! clock loop, and Verilator's run-time, linked. Each is a cache entry of its own, so that a lane's objects
 //! serve engines of any number of lanes.
 
-mod ask;
 mod binary;
 mod foreign;
 mod library;
@@ -20,7 +19,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-pub use tools::Tools;
+pub use tools::{Program, Tools, compiler, verilator};
 
 /// One Verilog top to be compiled.
 #[derive(Clone, Debug)]

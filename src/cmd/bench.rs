@@ -71,7 +71,7 @@ static BENCHES: &[Bench<Args>] = &[
     Bench::new(
         "conformance",
         "errors of FMMs on a GPU beside the CPU's: distributions, boundaries, orders, precisions",
-        |a| conformance::run(a),
+        conformance::run,
     ),
     Bench::new("card", "an FMM with all stages on a GPU, checked against direct sums", card::run).on_ranks(),
 ];

@@ -3,7 +3,8 @@
 use flow::summary::Summary;
 use fmm::shown::shown;
 use hdl::board::{BOARDS, Board, board};
-use std::io::ErrorKind;
+use sim::SimError;
+use sim::ask::on_path;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -31,7 +32,9 @@ impl Args {
     }
 }
 
-const TOOL: &str = "openFPGALoader";
+/// Name of the loader, and how to get it.
+pub const TOOL: &str = "openFPGALoader";
+pub const HOW: &str = "apt install openfpgaloader";
 
 /// Finds the bitstream and its board, and loads it.
 pub fn run(args: Args) -> Result<(), Failure> {
@@ -101,11 +104,9 @@ fn find(dir: &Path) -> Result<(&'static Board, PathBuf), Failure> {
 /// Runs the loader. All that it says goes to stderr.
 fn load(board: &Board, words: &[String]) -> Result<(), Failure> {
     let shown = std::io::stderr().as_fd().try_clone_to_owned().map_or(Stdio::null(), Stdio::from);
-    let status = Command::new(TOOL).args(words).stdin(Stdio::null()).stdout(shown).status();
-    let status = status.map_err(|e| match e.kind() {
-        ErrorKind::NotFound => Failure::Tool(format!("{TOOL} was not found; get it with `apt install openfpgaloader`")),
-        _ => Failure::Tool(format!("{TOOL} cannot be started: {e}")),
-    })?;
+    let program = on_path(TOOL).ok_or_else(|| SimError::ToolMissing { tool: TOOL.into(), how: HOW.into() })?;
+    let status = Command::new(program).args(words).stdin(Stdio::null()).stdout(shown).status();
+    let status = status.map_err(|e| Failure::Tool(format!("{TOOL} cannot be started: {e}")))?;
     if status.success() {
         return Ok(());
     }

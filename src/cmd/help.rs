@@ -32,7 +32,10 @@ static PAGES: &[Page] = &[
         command: "build",
         headings: &[
             (ENGINE, &["pipelines", "groups", "ii", "fit", "jmem", "stream", "target", "freq", "dsp"]),
-            (OUTPUT, &["output", "prefix", "testbench", "split", "project", "wrapper", "ip_xact", "wave"]),
+            (
+                OUTPUT,
+                &["output", "prefix", "testbench", "bare", "split", "project", "wrapper", "ip_xact", "wave", "quiet"],
+            ),
         ],
         examples: &[
             ("build p2p -o out", "8 pipelines and the engine around them, in one Verilog file"),
@@ -40,6 +43,7 @@ static PAGES: &[Page] = &[
             ("build p2p -o out --ii 8 --pipelines 1", "a pair every 8 clocks, in less area"),
             ("build p2p -o out --split --project vivado --wrapper vhdl --ip-xact", "for a design of your own"),
             ("build p2p -o out --testbench", "with a testbench for any simulator"),
+            ("build p2p -o out --bare", "the pipeline alone"),
         ],
     },
     Page {
@@ -56,12 +60,29 @@ static PAGES: &[Page] = &[
         ],
     },
     Page {
+        command: "completions",
+        headings: &[],
+        examples: &[
+            ("completions bash", "for a file ~/.local/share/bash-completion/completions/pairforge"),
+            ("completions zsh", "for a file _pairforge in a folder on zsh's `fpath`"),
+        ],
+    },
+    Page {
+        command: "doctor",
+        headings: &[],
+        examples: &[
+            ("doctor", "what is there, and how to get what is not"),
+            ("doctor --scan", "with the boards that answer at serial ports and on the network"),
+            ("doctor --json doctor.json", "for a report of a mistake"),
+        ],
+    },
+    Page {
         command: "explain",
         headings: &[
             (ENGINE, &["target", "freq", "dsp", "ii", "fit", "pipelines", "stream"]),
             ("Error bounds", &["error", "gappa"]),
             ("Prediction", &["roofline", "n", "card"]),
-            (OUTPUT, &["lines", "svg", "json"]),
+            (OUTPUT, &["lines", "svg", "json", "quiet"]),
         ],
         examples: &[
             ("explain p2p --lines --svg p2p.svg", "the schedule with its source lines, and a figure of it"),
@@ -77,7 +98,7 @@ static PAGES: &[Page] = &[
             (PROBLEM, &["i", "j", "vary", "tol", "proven", "keep", "params"]),
             (PLACE, &["backend"]),
             (ENGINE, &["target", "freq", "dsp"]),
-            (OUTPUT, &["output", "json"]),
+            (OUTPUT, &["output", "json", "quiet"]),
         ],
         examples: &[
             (
@@ -100,7 +121,7 @@ static PAGES: &[Page] = &[
             (PROBLEM, &["i", "j", "params", "cells", "periodic", "segments"]),
             (PLACE, &["backend"]),
             (ENGINE, &["pipelines", "groups", "ii"]),
-            (OUTPUT, &["output", "raw", "flags", "profile", "trace", "json"]),
+            (OUTPUT, &["output", "raw", "flags", "profile", "trace", "json", "quiet"]),
         ],
         examples: &[
             ("run p2p --i i.csv --j j.csv --param eps2=0", "all pairs, to the bit; results on standard output"),
@@ -122,7 +143,7 @@ static PAGES: &[Page] = &[
             ("Where it goes", &["board", "device", "target", "area_only", "ethernet"]),
             (ENGINE, &["pipelines", "groups", "ii", "fit", "jmem", "stream", "dsp"]),
             ("Clock and placement", &["freq", "schedule", "seed", "seeds"]),
-            (OUTPUT, &["output"]),
+            (OUTPUT, &["output", "quiet"]),
         ],
         examples: &[
             ("synth p2p --board ulx3s -o out", "a bitstream"),
@@ -160,7 +181,7 @@ static PAGES: &[Page] = &[
             (PLACE, &["backend", "threads", "ranks", "gpus", "translations", "leaf", "enlarge", "tune"]),
             (ENGINE, &["m2l", "pipelines", "groups", "ii", "jmem", "stream"]),
             (PREDICTION, &["predict", "synth", "freq", "baud", "ethernet", "turnaround"]),
-            (OUTPUT, &["output", "at_sources", "hessian", "json", "report", "save_particles"]),
+            (OUTPUT, &["output", "at_sources", "hessian", "json", "report", "save_particles", "quiet"]),
         ],
         examples: &[
             ("fmm --n 100000 --check 1000", "random particles, natively, with the errors"),
@@ -202,6 +223,16 @@ static PAGES: &[Page] = &[
         ],
     },
     Page {
+        command: "lsp",
+        headings: &[],
+        examples: &[("lsp", "what an editor starts; it speaks the language server protocol on its standard streams")],
+    },
+    Page {
+        command: "man",
+        headings: &[],
+        examples: &[("man -o ~/.local/share/man/man1", "pages that `man pairforge-fmm` finds")],
+    },
+    Page {
         command: "new",
         headings: &[],
         examples: &[("new springs", "a folder with a kernel, its test and a Makefile")],
@@ -229,7 +260,7 @@ static PAGES: &[Page] = &[
             (PLACE, &["backend", "threads", "leaf"]),
             (ENGINE, &["pipelines", "groups", "ii", "jmem", "stream"]),
             (PREDICTION, &["predict", "synth", "freq", "baud", "ethernet", "turnaround"]),
-            (OUTPUT, &["output", "json", "report", "save_particles"]),
+            (OUTPUT, &["output", "json", "report", "save_particles", "quiet"]),
         ],
         examples: &[
             ("fmm2 --n 100000 --check 1000", "random points, natively, with the errors"),
@@ -268,7 +299,6 @@ pub fn dressed(command: Command) -> Command {
 }
 
 /// Examples of a command: words behind `pairforge`, and what they are for.
-#[cfg(test)]
 pub fn examples(command: &str) -> &'static [(&'static str, &'static str)] {
     PAGES.iter().find(|page| page.command == command).map_or(&[], |page| page.examples)
 }
@@ -318,6 +348,13 @@ mod tests {
                 let (name, id) = (command.get_name(), option.get_id());
                 assert!(option.get_help_heading().is_some(), "give `{id}` of `{name}` a heading in src/cmd/help.rs");
             }
+        }
+    }
+
+    #[test]
+    fn every_command_has_an_example() {
+        for command in crate::command().get_subcommands() {
+            assert!(!examples(command.get_name()).is_empty(), "give `{}` one in src/cmd/help.rs", command.get_name());
         }
     }
 

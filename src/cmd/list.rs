@@ -63,15 +63,18 @@ fn scan(place: Option<&str>) -> Result<(), Failure> {
     }
     let says = |f: &network::Found| match &f.identity {
         Ok(i) => {
-            let one =
-                |e: &EngineIdentity| format!("`{}` ({:016x}) with {} pipelines", shown(&e.kernel), e.hash, e.pipelines);
-            let engines: Vec<String> = i.engines.iter().map(one).collect();
+            let engines: Vec<String> = i.engines.iter().map(engine).collect();
             format!("runs {} at {} MHz", engines.join(" and "), i.clock_hz as f64 / 1e6)
         }
         Err(why) => why.clone(),
     };
     let rows: Vec<(String, String)> = found.iter().map(|f| (format!("board:udp:{}", f.address), says(f))).collect();
     print(&rows)
+}
+
+/// An engine of a board.
+pub fn engine(e: &EngineIdentity) -> String {
+    format!("`{}` ({:016x}) with {} pipelines", shown(&e.kernel), e.hash, e.pipelines)
 }
 
 fn print(rows: &[(String, String)]) -> Result<(), Failure> {

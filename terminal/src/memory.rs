@@ -118,12 +118,22 @@ fn refused(size: usize) -> ! {
     output::end_without_memory(&line[..line.len() - left])
 }
 
+/// Bytes of memory of the system. None where it does not say.
+pub fn all() -> Option<u64> {
+    counted("MemTotal:")
+}
+
+/// A line of what Linux says of memory, in bytes.
+fn counted(name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kib = text.lines().find_map(|l| l.strip_prefix(name))?.trim().trim_end_matches(" kB");
+    kib.parse::<u64>().ok().map(|kib| kib << 10)
+}
+
 /// Bytes that can be used: what the system, or the group of processes that this one is in, has free. None where it does not
 /// say.
 pub fn free() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let kib = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?.trim().trim_end_matches(" kB");
-    let system = kib.parse::<u64>().ok()? << 10;
+    let system = counted("MemAvailable:")?;
     Some(group_free().map_or(system, |group| group.min(system)))
 }
 

@@ -1,7 +1,8 @@
-//! Progress of long work: one line on a terminal, nothing in a pipe.
+//! Progress of long work: one line on a terminal, unless it is not wanted, and nothing in a pipe.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, stderr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, spawn};
@@ -13,6 +14,14 @@ const TIMEOUT: Duration = Duration::from_millis(500);
 /// A line that is shown is brought up to date as often.
 const PERIOD: Duration = Duration::from_millis(200);
 
+/// Whether progress is shown.
+static IS_SHOWN: AtomicBool = AtomicBool::new(true);
+
+/// Shows no progress from now on.
+pub fn silence() {
+    IS_SHOWN.store(false, Ordering::Relaxed);
+}
+
 /// A progress line on stderr.
 pub struct Progress {
     told: Arc<Mutex<Told>>,
@@ -23,7 +32,7 @@ impl Progress {
     /// Progress of `what` up to `total` steps, or of a length that nobody knows where that is 0.
     pub fn new(what: impl Into<String>, total: usize) -> Progress {
         let told = Arc::new(Mutex::new(Told::new(what.into(), total, Instant::now())));
-        let line = stderr().is_terminal().then(|| Line::new(told.clone()));
+        let line = (IS_SHOWN.load(Ordering::Relaxed) && stderr().is_terminal()).then(|| Line::new(told.clone()));
         Progress { told, _line: line }
     }
 

@@ -126,7 +126,8 @@ const LONGEST_LINE: usize = 400;
 
 /// Diagnostics as text for stderr, with the source lines they speak of.
 pub fn render(sources: &Sources, list: &[Diagnostic]) -> String {
-    let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    // As https://no-color.org has it: a variable without a value says nothing.
+    let color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     rendered(sources, list, color)
 }
 

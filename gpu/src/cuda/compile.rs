@@ -33,6 +33,11 @@ pub fn check() -> Result<(), CudaError> {
     Nvrtc::get().map(|_| ())
 }
 
+/// The version of the compiler.
+pub fn version() -> Result<(u32, u32), CudaError> {
+    Nvrtc::get()?.version().map_err(CudaError::Failed)
+}
+
 /// A text compiled for an architecture such as `sm_90`.
 pub fn compile(text: &str, arch: &str, arithmetic: Arithmetic, form: Form) -> Result<Vec<u8>, CudaError> {
     let failed = |log| {
@@ -95,7 +100,7 @@ pub fn cubin_anew(text: &str, arch: &str, arithmetic: Arithmetic) -> Result<Vec<
 
 /// Another version of the compiler makes other code, and a driver may not take that of a newer one.
 fn key(text: &str, arch: &str, arithmetic: Arithmetic) -> Result<String, CudaError> {
-    let (major, minor) = Nvrtc::get()?.version().map_err(CudaError::Failed)?;
+    let (major, minor) = version()?;
     Ok(format!("cuda cubin\nNVRTC {major}.{minor}\n{}\n{text}", options(arch, arithmetic).join(" ")))
 }
 

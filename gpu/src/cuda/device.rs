@@ -62,7 +62,50 @@ pub fn in_turn(turn: usize) -> Result<usize, CudaError> {
     Ok(turn % count().max(1))
 }
 
+/// A GPU that nothing was started on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seen {
+    /// Its name, such as `NVIDIA H200`.
+    pub name: String,
+    /// Bytes of its memory.
+    pub memory: u64,
+    /// Its architecture, such as `sm_90`.
+    pub arch: String,
+}
+
+/// All GPUs of this machine.
+pub fn seen() -> Result<Vec<Seen>, CudaError> {
+    driver()?;
+    let of = |device| -> Result<Seen, DriverError> {
+        let device = result::device::get(device)?;
+        // SAFETY: the device is one that the driver has just given.
+        let attribute = |a| unsafe { result::device::get_attribute(device, a) };
+        let major = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        // SAFETY: as above.
+        let memory = unsafe { result::device::total_mem(device)? } as u64;
+        Ok(Seen { name: result::device::get_name(device)?, memory, arch: arch(major, minor) })
+    };
+    let all = || result::init().and_then(|()| (0..result::device::get_count()?).map(of).collect());
+    all().map_err(|e| no_gpu(&e))
+}
+
+/// The architecture of a compute capability.
+fn arch(major: i32, minor: i32) -> String {
+    format!("sm_{major}{minor}")
+}
+
 pub(super) fn context(device: usize) -> Result<Arc<CudaContext>, CudaError> {
+    driver()?;
+    CudaContext::new(device).map_err(|e| no_gpu(&e))
+}
+
+fn no_gpu(e: &DriverError) -> CudaError {
+    CudaError::Failed(format!("the CUDA driver finds no GPU that can be used ({}); {REMEDY}", reason(e)))
+}
+
+/// The version of CUDA of the driver, if that is there and can be used.
+pub fn driver() -> Result<(u32, u32), CudaError> {
     // SAFETY: it only tries to load NVIDIA's driver.
     if !unsafe { cudarc::driver::sys::is_culib_present() } {
         let what = "no CUDA driver was found: NVIDIA's library libcuda.so is missing";
@@ -73,12 +116,10 @@ pub(super) fn context(device: usize) -> Result<Arc<CudaContext>, CudaError> {
     if unsafe { cudarc::driver::sys::cuDriverGetVersion(&mut version) } != CUresult::CUDA_SUCCESS {
         version = 0;
     }
-    if let Some(why) = too_old(version) {
-        return Err(CudaError::Failed(why));
+    match too_old(version) {
+        Some(why) => Err(CudaError::Failed(why)),
+        None => Ok((version as u32 / 1000, version as u32 % 1000 / 10)),
     }
-    CudaContext::new(device).map_err(|e| {
-        CudaError::Failed(format!("the CUDA driver finds no GPU that can be used ({}); {REMEDY}", reason(&e)))
-    })
 }
 
 /// The version of CUDA, times 1000, whose functions the driver must have.
@@ -126,7 +167,7 @@ impl Device {
             let (_, first) = result::stream::get_priority_range()?;
             // What runs beside fills what the main stream leaves idle.
             let stream = context.new_stream_with_priority(first)?;
-            Ok((stream, context.new_stream()?, context.name()?, format!("sm_{major}{minor}")))
+            Ok((stream, context.new_stream()?, context.name()?, arch(major, minor)))
         };
         let (stream, side, name, arch) = open().map_err(|e| failed("the GPU cannot be opened", e))?;
         Ok(Device { context, stream, side, name, arch, loaded: Mutex::default(), staging: Mutex::new(None) })

@@ -81,6 +81,11 @@ pub fn of_rank(place: &str, rank: usize, ranks: usize) -> Result<String, Backend
     )))
 }
 
+/// The engines of the board at a port. The error names the port and what to do.
+pub fn engines(place: &str, timeouts: Timeouts) -> Result<Vec<EngineIdentity>, String> {
+    Opened::connect(place, timeouts).map(|board| board.engines)
+}
+
 /// A board with an open session.
 struct Opened {
     port: String,

@@ -4,7 +4,7 @@ use super::session::Port;
 use hdl::serial::host::Failure;
 use hdl::serial::medium::SerialLine;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::fs::{Access, FlockOperation, Mode, OFlags, access, flock, open};
 use rustix::io::Errno;
 use rustix::termios::{self, ControlModes, OptionalActions, QueueSelector};
 use std::fs::File;
@@ -49,7 +49,7 @@ impl Serial {
         flock(&fd, FlockOperation::NonBlockingLockExclusive).map_err(|e| refusal(path, e))?;
         let file = File::from(fd);
         set_up(&file, baud).map_err(|e| match e {
-            Errno::NOTTY => format!("{path} is not a serial port; name the board's, such as {}", ports()),
+            Errno::NOTTY => format!("{path} is not a serial port; name the board's, such as {}", examples()),
             e => format!("{path} cannot be set to {baud} baud: {e}; choose a rate that its converter has"),
         })?;
         Ok(Serial { file, path: path.to_string(), baud })
@@ -156,7 +156,7 @@ fn set_up(file: &File, baud: u32) -> rustix::io::Result<()> {
 fn refusal(path: &str, e: Errno) -> String {
     match e {
         Errno::NOENT | Errno::NODEV | Errno::NXIO => {
-            format!("there is no port {path}; connect the board and name its port, such as {}", ports())
+            format!("there is no port {path}; connect the board and name its port, such as {}", examples())
         }
         Errno::ACCESS | Errno::PERM => format!(
             "{path} may not be opened by you; join the group that it belongs to (`sudo usermod -aG dialout $USER`, then \
@@ -167,13 +167,24 @@ fn refusal(path: &str, e: Errno) -> String {
     }
 }
 
-/// The serial ports of this machine that may be boards, or an example.
-fn ports() -> String {
+/// Why a port cannot be opened, as far as its permissions tell; it is not touched.
+pub fn closed(path: &str) -> Option<String> {
+    access(path, Access::READ_OK | Access::WRITE_OK).err().map(|e| refusal(path, e))
+}
+
+/// The serial ports of this machine that may be boards.
+pub fn ports() -> Vec<String> {
     let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
     let names = entries.map(|e| e.file_name().to_string_lossy().into_owned());
     let like = |n: &String| ["ttyUSB", "ttyACM", "cu.usb"].iter().any(|p| n.starts_with(p));
     let mut found: Vec<String> = names.filter(like).map(|n| format!("/dev/{n}")).collect();
     found.sort();
+    found
+}
+
+/// The same in words, or an example.
+fn examples() -> String {
+    let found = ports();
     if found.is_empty() { "/dev/ttyUSB0".into() } else { found.join(" or ") }
 }
 

@@ -1,14 +1,15 @@
 //! Finding Verilator and a C++ compiler, and running them.
 
 use super::CXX_FLAGS;
-use super::ask::{TIMEOUT, first_line, output};
 use super::binary::BinaryType;
 use crate::SimError;
+use crate::ask::{TIMEOUT, first_line, on_path, output};
 use crate::cache::Cache;
 use crate::process::ends_with_us;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// The programs that a simulation is built with.
 #[derive(Clone, Debug)]
@@ -99,14 +100,37 @@ impl Tools {
     }
 }
 
-fn look() -> Result<Tools, SimError> {
-    let missing = |tool: &str| SimError::ToolMissing { tool: tool.into(), how: HOW.into() };
-    let verilator = on_path("verilator").ok_or_else(|| missing("verilator"))?;
-    let version = first_line(Command::new(&verilator).arg("--version"), TIMEOUT, missing("verilator"))?;
+/// A program that is there, and the first line that it says of its version.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub path: PathBuf,
+    pub version: String,
+}
+
+fn missing(tool: &str) -> SimError {
+    SimError::ToolMissing { tool: tool.into(), how: HOW.into() }
+}
+
+/// Verilator, if it is new enough and says so in time.
+pub fn verilator(timeout: Duration) -> Result<Program, SimError> {
+    let path = on_path("verilator").ok_or_else(|| missing("verilator"))?;
+    let version = first_line(Command::new(&path).arg("--version"), timeout, missing("verilator"))?;
     let major = version.split_whitespace().nth(1).and_then(|v| v.split('.').next()?.parse::<u32>().ok());
     if major.is_none_or(|m| m < OLDEST) {
         return Err(missing(&format!("verilator {OLDEST} or newer (there is: {version})")));
     }
+    Ok(Program { path, version })
+}
+
+/// The C++ compiler, if it says in time what it is.
+pub fn compiler(timeout: Duration) -> Result<Program, SimError> {
+    let path = ["clang++", "g++"].iter().find_map(|c| on_path(c)).ok_or_else(|| missing("clang++ or g++"))?;
+    let version = first_line(Command::new(&path).arg("--version"), timeout, missing("clang++ or g++"))?;
+    Ok(Program { path, version })
+}
+
+fn look() -> Result<Tools, SimError> {
+    let Program { path: verilator, version } = verilator(TIMEOUT)?;
     let root = first_line(
         Command::new(&verilator).args(["--getenv", "VERILATOR_ROOT"]),
         TIMEOUT,
@@ -114,8 +138,7 @@ fn look() -> Result<Tools, SimError> {
     )?;
     let root = Some(PathBuf::from(root)).filter(|r| r.join("include/verilated.h").exists());
     let root = root.ok_or_else(|| missing("verilator's include directory"))?;
-    let cxx = ["clang++", "g++"].iter().find_map(|c| on_path(c)).ok_or_else(|| missing("clang++ or g++"))?;
-    let cxx_version = first_line(Command::new(&cxx).arg("--version"), TIMEOUT, missing("clang++ or g++"))?;
+    let Program { path: cxx, version: cxx_version } = compiler(TIMEOUT)?;
     let tuning = if takes(&cxx, TUNING) { TUNING.to_vec() } else { Vec::new() };
     Ok(Tools { verilator, version, root, cxx, cxx_version, tuning })
 }
@@ -125,11 +148,6 @@ fn takes(cxx: &Path, flags: &[&str]) -> bool {
     let mut command = Command::new(cxx);
     command.args(flags).args(["-x", "c++", "-c", "/dev/null", "-o", "/dev/null"]);
     output(&mut command, TIMEOUT).is_ok_and(|done| done.is_some_and(|done| done.status.success()))
-}
-
-fn on_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|d| d.join(program)).find(|p| p.is_file())
 }
 
 /// Runs a program to its end; what it prints is kept only if it fails.

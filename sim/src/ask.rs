@@ -2,7 +2,8 @@
 
 use crate::SimError;
 use crate::process::ends_with_us;
-use std::io::Read;
+use std::io::{PipeReader, Read};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -13,14 +14,42 @@ pub const TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of an answer that are read.
 const LONGEST: u64 = 1 << 16;
 
+/// The file of a program on `PATH`.
+pub fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|d| d.join(program)).find(|p| p.is_file())
+}
+
 /// The first line that a program prints. `missing` is the error where it cannot be started.
 pub fn first_line(command: &mut Command, timeout: Duration, missing: SimError) -> Result<String, SimError> {
-    let program = std::path::PathBuf::from(command.get_program());
+    let ended = output(command, timeout);
+    first_of(command, ended, timeout, missing)
+}
+
+/// The first line that a program prints on standard output or standard error.
+pub fn first_line_of_all(command: &mut Command, timeout: Duration, missing: SimError) -> Result<String, SimError> {
+    let both = |command: &mut Command| {
+        let (pipe, end) = std::io::pipe()?;
+        command.stderr(end.try_clone()?).stdout(end);
+        answer(command, pipe, timeout)
+    };
+    let ended = both(command);
+    first_of(command, ended, timeout, missing)
+}
+
+/// The first line of what a command printed when it ended.
+fn first_of(
+    command: &Command,
+    ended: std::io::Result<Option<Output>>,
+    timeout: Duration,
+    missing: SimError,
+) -> Result<String, SimError> {
+    let program = PathBuf::from(command.get_program());
     let words = std::iter::once(program.display().to_string())
         .chain(command.get_args().map(|word| word.to_string_lossy().into_owned()));
     let call = words.collect::<Vec<_>>().join(" ");
     let silent = |why: String| Err(SimError::ToolSilent { call: call.clone(), why });
-    match output(command, timeout) {
+    match ended {
         Err(_) => Err(missing),
         Ok(None) => silent(format!("has not answered in {} s", timeout.as_secs_f64())),
         Ok(Some(said)) if !said.status.success() => silent(format!("has failed with {}", said.status)),
@@ -33,10 +62,19 @@ pub fn first_line(command: &mut Command, timeout: Duration, missing: SimError) -
 
 /// Output of a program when it ended. `None` if it has not ended in time; it is then ended.
 pub fn output(command: &mut Command, timeout: Duration) -> std::io::Result<Option<Output>> {
+    let (pipe, end) = std::io::pipe()?;
+    command.stdout(end).stderr(Stdio::null());
+    answer(command, pipe, timeout)
+}
+
+/// What a program writes into a pipe until it ends, as [`output`] has it.
+fn answer(command: &mut Command, pipe: PipeReader, timeout: Duration) -> std::io::Result<Option<Output>> {
     let deadline = Instant::now() + timeout;
     ends_with_us(command);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-    let pipe = child.stdout.take().expect("it is a pipe");
+    let child = command.stdin(Stdio::null()).spawn();
+    // Only the program holds the pipe's other end now.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = child?;
     let (send, receive) = channel();
     // A program that this one has started may keep the pipe open: the thread is not waited for.
     std::thread::spawn(move || {
@@ -78,6 +116,9 @@ mod tests {
             first_line(command.args(["-c", script]), Duration::from_millis(timeout), missing).map_err(|e| e.to_string())
         };
         assert_eq!(said("echo one; echo two", 10_000), Ok("one".to_string()));
+        let missing = SimError::ToolMissing { tool: "sh".into(), how: "nothing".into() };
+        let all = first_line_of_all(Command::new("sh").args(["-c", "echo one >&2"]), TIMEOUT, missing);
+        assert!(all.is_ok_and(|line| line == "one") && said("echo one >&2", 10_000).is_err());
         for (script, timeout, why) in [
             ("exec sleep 100", 100, "has not answered in 0.1 s"),
             // The pipe is closed, and the program goes on.
