@@ -31,7 +31,7 @@ static PAGES: &[Page] = &[
     Page {
         command: "build",
         headings: &[
-            (ENGINE, &["pipelines", "groups", "ii", "fit", "jmem", "stream", "target", "freq", "dsp"]),
+            (ENGINE, &["pipelines", "groups", "filters", "ii", "fit", "jmem", "stream", "target", "freq", "dsp"]),
             (
                 OUTPUT,
                 &["output", "prefix", "testbench", "bare", "split", "project", "wrapper", "ip_xact", "wave", "quiet"],
