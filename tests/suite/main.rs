@@ -14,6 +14,7 @@ mod docs;
 mod editors;
 mod ethernet;
 mod explore;
+mod filtered;
 mod fmm;
 mod fmm2;
 mod foreign;
