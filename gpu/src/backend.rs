@@ -18,6 +18,7 @@ pub const NATIVE: Entry = Entry {
     exact: false,
     clocked: false,
     traced: false,
+    shaped: false,
     native: true,
     open: open_native,
 };
@@ -30,6 +31,7 @@ pub const EXACT: Entry = Entry {
     exact: true,
     clocked: false,
     traced: false,
+    shaped: false,
     native: false,
     open: open_exact,
 };

@@ -81,10 +81,14 @@
             default: answer = reply_end ? {@{end_fill}@END, 24'd0} : status[@{stream_bits - 1}@:0];
         endcase
     end
+{%- if pipelines > 0 %}
+    // A run may leave sums in the lanes, and its pairs wait in the queues: they are counted before an answer is made.
+    wire still = quiet & drained;
+{%- endif %}
     assign replied = answering & takes & answer_last;
     always @(posedge clk) begin
         if (rst) answering <= 1'b0;
-        else answering <= answering ? ~replied : (reply & quiet & ~waiting{% if spread %} & ~m_tvalid{% endif %});
+        else answering <= answering ? ~replied : (reply & @{still}@ & ~waiting{% if spread %} & ~m_tvalid{% endif %});
         if (~answering) at <= @{at_bits}@'d0;
         else if (takes) at <= at + @{at_bits}@'d1;
     end
@@ -136,22 +140,41 @@
         end
     end
 
-    // Cycles with a pair, and occupied lanes times sources{% if groups > 1 %}, over all lane groups{% endif %}.
+    // {% if pipelines > 0 %}Pairs that the pipelines took{% else %}Cycles with a pair{% endif %}, and occupied lanes times sources{% if groups > 1 %}, over all lane groups{% endif %}.
+{%- if pipelines > 0 %}
+    reg [@{pipelines - 1}@:0] taking;
+    reg [@{pipeline_bits - 1}@:0] taken;
+    always @(posedge clk) begin
+        taking <= l_passed;
+        taken <= {% for k in 0..pipelines %}{% if !loop.first %}
+            + {% endif %}{{% if pipeline_bits > 1 %}@{pipeline_bits - 1}@'d0, {% endif %}taking[@{k}@]}{% endfor %};
+        if (clearing) busy_count <= 64'd0;
+        else busy_count <= busy_count + {@{64 - pipeline_bits}@'d0, taken};
+    end
+{%- endif %}
 {%- if groups > 1 %}
+{%- if pipelines == 0 %}
     reg [@{group_bits - 1}@:0] groups_now;
+{%- endif %}
     reg [@{all_bits - 1}@:0] lanes_now;
     always @(posedge clk) begin
+{%- if pipelines == 0 %}
         groups_now <= {% for k in 0..groups %}{% if !loop.first %}
             + {% endif %}{@{group_bits - 1}@'d0, count_valid[@{k}@]}{% endfor %};
+{%- endif %}
         lanes_now <= {% for k in 0..groups %}{% if !loop.first %}
             + {% endif %}{@{all_bits - n_bits}@'d0, count_lanes[@{n_bits * k + n_bits - 1}@:@{n_bits * k}@] & {@{n_bits}@{count_valid[@{k}@]}}}{% endfor %};
     end
     always @(posedge clk) begin
         if (clearing) begin
+{%- if pipelines == 0 %}
             busy_count <= 64'd0;
+{%- endif %}
             pair_count <= 64'd0;
         end else begin
+{%- if pipelines == 0 %}
             busy_count <= busy_count + {@{64 - group_bits}@'d0, groups_now};
+{%- endif %}
             pair_count <= pair_count + {@{64 - all_bits}@'d0, lanes_now};
         end
     end
@@ -164,10 +187,14 @@
 {%- else %}
     always @(posedge clk) begin
         if (clearing) begin
+{%- if pipelines == 0 %}
             busy_count <= 64'd0;
+{%- endif %}
             pair_count <= 64'd0;
         end else if (count_valid) begin
+{%- if pipelines == 0 %}
             busy_count <= busy_count + 64'd1;
+{%- endif %}
             pair_count <= pair_count + {@{64 - n_bits}@'d0, count_lanes};
         end
     end

@@ -29,6 +29,8 @@ pub struct BackendOptions {
     pub stream_bits: u32,
     /// Clocks from one pair to the next, where a pipeline is built.
     pub ii: u32,
+    /// Filters in front of each pipeline, of a kernel with `where`; 0 for none.
+    pub filters: u32,
     /// Threads of the simulation; 0 for one a core.
     pub threads: usize,
     /// The number of this one among several processes or threads that each open a backend: these go through the GPUs in turn.
@@ -49,6 +51,7 @@ impl Default for BackendOptions {
             jmem_words: 256 * 1024,
             stream_bits: 32,
             ii: 1,
+            filters: 0,
             threads: 0,
             turn: 0,
             trace: None,
@@ -72,6 +75,8 @@ pub struct Entry {
     pub clocked: bool,
     /// Whether it writes waveforms.
     pub traced: bool,
+    /// Whether its engines have the lanes and filters that options ask for.
+    pub shaped: bool,
     /// Whether `fmm` has native code for it, so that it needs no kernels.
     pub native: bool,
     /// Opens it. Engines are built for a kernel when the kernel is first run.
@@ -127,6 +132,7 @@ fn config(graph: &Graph, options: &BackendOptions, pipeline_latency: u32) -> Res
         groups: groups(options.pipelines, options.groups),
         jmem_records,
         stream_bits: options.stream_bits,
+        filters: options.filters,
         ..Config::usual(layout, pipeline_latency)
     };
     config.verify().map_err(BackendError::Unsupported)?;

@@ -68,6 +68,15 @@ impl Job<'_> {
     }
 }
 
+/// The work of the pipelines behind filters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Filtered {
+    /// Filters in front of each pipeline.
+    pub filters: u32,
+    /// Pairs that the pipelines took, of those that the filters had.
+    pub passed: u64,
+}
+
 /// The results of a job.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
@@ -79,8 +88,10 @@ pub struct Outcome {
     pub cycles: Option<u64>,
     /// Occupied lanes times sources, as the engine counts.
     pub pairs: u64,
-    /// Lanes of the engine; 0 where there is none.
-    pub pipelines: u32,
+    /// Lanes of the engine; 0 where there is none. With filters, each of these is a lane.
+    pub lanes: u32,
+    /// Of an engine with filters, their part.
+    pub filtered: Option<Filtered>,
     /// Clocks from one pair to the next on a lane; 0 where there is none.
     pub ii: u32,
     /// Record words sent and received over the link: j, i, result; zeros where there is no link.
@@ -91,7 +102,7 @@ impl Outcome {
     /// Adds this to what a stage did.
     pub fn add_to(&self, work: &mut Work) {
         work.streamed = work.streamed.saturating_add(self.pairs);
-        work.pipelines = self.pipelines;
+        work.pipelines = self.lanes;
         work.ii = self.ii;
         work.flags |= self.flags.iter().fold(Flags::NONE, |a, f| a | *f).0;
         if let Some(cycles) = self.cycles {
@@ -105,7 +116,14 @@ impl Outcome {
     /// Pairs over those that the lanes could take in as many cycles; `None` where there is no clock.
     pub fn utilisation(&self) -> Option<f64> {
         let cycles = self.cycles.filter(|c| *c > 0)?;
-        Some(self.pairs as f64 * self.ii.max(1) as f64 / (cycles as f64 * self.pipelines as f64))
+        Some(self.pairs as f64 * self.ii.max(1) as f64 / (cycles as f64 * self.lanes as f64))
+    }
+
+    /// Pairs that the pipelines behind filters took, over those that they could take in as many cycles; `None` without filters or
+    /// a clock.
+    pub fn busy(&self) -> Option<f64> {
+        let (Filtered { filters, passed }, cycles) = (self.filtered?, self.cycles.filter(|c| *c > 0)?);
+        Some(passed as f64 * filters as f64 / (cycles as f64 * self.lanes as f64))
     }
 }
 

@@ -50,7 +50,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     prefix: Option<String>,
     /// Write the pipeline alone, without the engine: a pair with `in_valid` goes in each clock, its values with `out_valid` come out
-    #[arg(long, conflicts_with_all = ["pipelines", "groups", "jmem", "stream", "ii", "fit", "testbench", "ip_xact", "wave", "project"])]
+    #[arg(long, conflicts_with_all = ["filters", "pipelines", "groups", "jmem", "stream", "ii", "fit", "testbench", "ip_xact", "wave", "project"])]
     bare: bool,
     /// Also write a self-checking testbench with its vectors, for any Verilog simulator
     #[arg(long)]
@@ -180,7 +180,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let engine = design(&config, &built.netlist);
     let mut all = args.own.verilog(&engine.netlist, &made(&kernel.origin, clock))?;
     let count = all.len();
-    let engines = [Engine { graph: &built.graph, config: &config }];
+    // Pairs that pass are counted by the kernel as it was compiled.
+    let graph = if config.filters > 0 { &named } else { &built.graph };
+    let engines = [Engine { graph, config: &config }];
     all.extend(args.bench(&engines, &engine.top)?);
     all.extend(args.own.extra(&own::Whole { netlist: &engine.netlist, verilog: &all[..count], clock }));
     all.extend(args.own.picture(&engines, &engine.netlist)?);

@@ -2,10 +2,12 @@
 //! means.
 
 mod error;
+mod filters;
 mod roofline;
 
 use super::build::{ClockArgs, warn_of_clock};
 use super::folding::FitArgs;
+use super::lanes::FilterArgs;
 use hdl::engine::Config;
 use pairforge::kernel::fit::Wanted;
 use pg2::backend::build::Built;
@@ -28,6 +30,8 @@ pub struct Args {
     #[arg(long)]
     lines: bool,
     #[command(flatten)]
+    filters: FilterArgs,
+    #[command(flatten)]
     fit: FitArgs,
     #[command(flatten)]
     clock: ClockArgs,
@@ -48,6 +52,10 @@ impl Args {
 pub fn run(args: Args) -> Result<(), Failure> {
     if codes::looks_like_one(&args.file) && !Path::new(&args.file).exists() {
         return code(&args);
+    }
+    if args.filters.count() > 0 && (!args.fit.each_clock() || args.roofline.roofline || args.error.error) {
+        let text = "--filters is for the table of a pipeline that takes a pair in each clock; leave out --ii, --fit, --roofline and --error";
+        return Err(Failure::Usage(text.into()));
     }
     if args.roofline.roofline {
         return roofline::run(&args);
@@ -73,7 +81,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if let Some(parts) = pg2::report::filtered::parts(&graph, built.library.clock) {
         output::print(&format!("\n{parts}"))?;
     }
-    Ok(())
+    filters::print(&args.filters, &kernel, &graph, &built)
 }
 
 /// The kernel as a pipeline for the clock and the folding that are asked for.
@@ -91,9 +99,9 @@ fn built(args: &Args, kernel: &source::Kernel, graph: &Graph) -> Result<Built, F
 /// Prints the page of a code.
 fn code(args: &Args) -> Result<(), Failure> {
     let name = &args.file;
-    if args.svg.is_some() || args.lines || args.roofline.roofline || args.error.error {
+    if args.svg.is_some() || args.lines || args.filters.count() > 0 || args.roofline.roofline || args.error.error {
         return Err(Failure::Usage(format!(
-            "--svg, --lines, --error and --roofline are for kernels; `{name}` is the code of a diagnostic"
+            "--svg, --lines, --filters, --error and --roofline are for kernels; `{name}` is the code of a diagnostic"
         )));
     }
     let Some(code) = codes::find(name) else {

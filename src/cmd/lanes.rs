@@ -1,6 +1,7 @@
 //! The options that say how many lanes an engine has, and how they are fed.
 
 use hdl::engine::{FEWEST_FILTERS, MOST_FILTERS, usual, usual_groups};
+use pairforge::backends::{BACKENDS, Entry};
 use terminal::failure::Failure;
 
 /// The number for kernel `k` of `count`: one number is for all of them, else there is one for each.
@@ -63,7 +64,7 @@ impl GroupArgs {
 #[derive(clap::Args)]
 pub struct FilterArgs {
     /// Filters in front of each pipeline, of a kernel with `where (condition);`: each has a target and takes a source a clock
-    #[arg(long, value_name = "F", value_parser = clap::value_parser!(u32).range(FEWEST_FILTERS as i64..=MOST_FILTERS as i64), conflicts_with = "bare")]
+    #[arg(long, value_name = "F", value_parser = clap::value_parser!(u32).range(FEWEST_FILTERS as i64..=MOST_FILTERS as i64))]
     filters: Option<u32>,
 }
 
@@ -71,6 +72,19 @@ impl FilterArgs {
     /// Filters of each pipeline; 0 for none.
     pub fn count(&self) -> u32 {
         self.filters.unwrap_or(0)
+    }
+
+    /// Refuses filters where there is no engine of one's own to have them.
+    pub fn check(&self, entry: &Entry) -> Result<(), Failure> {
+        if self.count() == 0 || entry.shaped {
+            return Ok(());
+        }
+        let shaped: Vec<&str> = BACKENDS.iter().filter(|b| b.shaped).map(|b| b.name).collect();
+        let text = match entry.place {
+            Some(_) => format!("`{}` has the filters that its engine was built with; leave out --filters", entry.name),
+            None => format!("--filters needs --backend {}; `{}` has no engine", shaped.join(" or "), entry.name),
+        };
+        Err(Failure::Usage(text))
     }
 }
 

@@ -6,7 +6,7 @@ mod raised;
 mod work;
 
 use super::folding::FoldArgs;
-use super::lanes::LaneArgs;
+use super::lanes::{FilterArgs, LaneArgs};
 use pairforge::backends::{self, BACKENDS, BackendOptions};
 use pg2::graph::PinClass;
 use pipelines::cells::Report;
@@ -53,6 +53,8 @@ pub struct Args {
     #[command(flatten)]
     lanes: LaneArgs,
     #[command(flatten)]
+    filters: FilterArgs,
+    #[command(flatten)]
     fold: FoldArgs,
     #[command(flatten)]
     which: work::Which,
@@ -89,11 +91,22 @@ struct Stats {
     seconds: f64,
     cycles: Option<u64>,
     utilisation: Option<f64>,
+    /// Of an engine with filters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filters: Option<Filters>,
     raised: Vec<Raised>,
     flags: Vec<&'static str>,
     /// Where the run went over cells.
     #[serde(skip_serializing_if = "Option::is_none")]
     cells: Option<Report>,
+}
+
+/// The pipelines behind filters.
+#[derive(Serialize)]
+struct Filters {
+    each: u32,
+    passed: u64,
+    busy: Option<f64>,
 }
 
 /// Reads the records, runs every target against every source, and writes the outputs.
@@ -111,6 +124,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         )));
     }
     args.fold.check(entry)?;
+    args.filters.check(entry)?;
     let (kernel, graph) = source::load(&args.file)?;
     if args.flags && graph.pins_of(PinClass::Fout).any(|(_, pin)| pin.name == csv::FLAGS) {
         let what =
@@ -122,6 +136,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         pipelines,
         groups,
         ii: args.fold.one()?,
+        filters: args.filters.count(),
         trace: args.trace.clone(),
         place: place.to_string(),
         ..BackendOptions::default()
@@ -172,6 +187,7 @@ fn stats(
         seconds,
         cycles: outcome.cycles,
         utilisation: outcome.utilisation(),
+        filters: outcome.filtered.map(|f| Filters { each: f.filters, passed: f.passed, busy: outcome.busy() }),
         flags: raised.iter().map(|one| one.flag).collect(),
         raised,
         cells: work.cells,

@@ -250,7 +250,7 @@ fn every_backend_gives_the_bits_and_flags_of_the_reference() {
                 // A GPU has no engine, and so neither lanes nor a link.
                 let has_engine = entry.needs != Needs::Gpu;
                 let lanes = if has_engine { pipelines } else { 0 };
-                assert_eq!((found.pairs, found.pipelines), (pairs as u64, lanes), "{place}");
+                assert_eq!((found.pairs, found.lanes), (pairs as u64, lanes), "{place}");
                 assert_eq!(found.cycles.is_some(), entry.clocked, "{place}");
                 let words = graph.layout().i_words() as usize * work.runs.iter().map(|r| r.count).sum::<usize>();
                 assert!(!has_engine || found.words.i as usize >= words, "{place}: each target is sent once or more");

@@ -15,6 +15,7 @@ mod doctor;
 mod editors;
 mod ethernet;
 mod explore;
+mod filtered;
 mod fmm;
 mod fmm2;
 mod foreign;

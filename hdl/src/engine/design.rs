@@ -129,6 +129,7 @@ fn lane_instance(top: &mut Module, shape: &Shape, k: u32) {
     connections.push(("c_active", part("l_active", targets, k)));
     if shape.filters > 0 {
         connections.extend([("rst", all("l_reset")), ("room", part("room", 1, k)), ("idle", part("idle", 1, k))]);
+        connections.push(("passed", part("l_passed", 1, k)));
     }
     if let Some(bits) = shape.at_bits {
         connections.push(("r_at", part("l_r_at", bits, group)));

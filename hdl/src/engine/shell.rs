@@ -109,6 +109,7 @@ pub(super) fn lane_bus(s: &Shape) -> Vec<(Dir, String, u32)> {
     ]);
     if s.filters > 0 {
         bus.extend([(Out, "l_reset", 1), (In, "l_room", s.groups), (In, "l_idle", s.groups)]);
+        bus.push((In, "l_passed", s.groups * s.units()));
     }
     let tables = s.tables.iter().map(|table| (Out, format!("l_{}", table.port), table.port_bits()));
     bus.into_iter().map(|(dir, name, width)| (dir, name.to_string(), width)).chain(tables).collect()
@@ -163,7 +164,7 @@ fn shell(s: &Shape, lane_latency: u32) -> Module {
     if s.filters > 0 {
         shell.assign("l_reset", reset.clone());
     }
-    if !s.has_params {
+    if !s.has_params && s.filters == 0 {
         shell.wire("unused", cat([Value::flag(false), shell.signal("drained")]).all());
     }
     shell

@@ -26,7 +26,7 @@
         was_data <= q_data;
         was_last <= q_last;
         was_asked <= reply & ~replied & ~rst;
-        was_asked_quiet <= reply & quiet & ~replied & ~rst;
+        was_asked_quiet <= reply & @{still}@ & ~replied & ~rst;
         was_end <= reply_end;
         was_error <= protocol_error;
         was_target <= first_target;
@@ -39,12 +39,12 @@
         if (started && !rst) for (k = 0; k < @{groups}@; k = k + 1)
             if (was_offered[k])
                 assume (q_valid[k] && q_last[k] == was_last[k] && q_data[@{stream_bits}@ * k +: @{stream_bits}@] == was_data[@{stream_bits}@ * k +: @{stream_bits}@]);
-        if (quiet) assume (q_valid == @{groups}@'d0 && count_valid == @{groups}@'d0);
+        if (@{still}@) assume (q_valid == @{groups}@'d0 && count_valid == @{groups}@'d0);
         if (started && was_asked && !rst) assume (reply && reply_end == was_end && protocol_error == was_error);
 {%- if !ident.is_empty() %}
         if (started && was_asked && !rst) assume (reply_ident == was_ident);
 {%- endif %}
-        if (started && was_asked_quiet && !rst) assume (quiet);
+        if (started && was_asked_quiet && !rst) assume (@{still}@);
         if (reply) assume (!first_target && !was_target);
         if (clear) assume (replied);
     end
@@ -55,7 +55,7 @@
 {%- if groups > 1 %}
         if (waiting) assert (turn != @{groups}@'d0 && (turn & (turn - @{groups}@'d1)) == @{groups}@'d0);
         if (answering) assert (!waiting);
-        if (answering && !rst) assert (groups_now == @{group_bits}@'d0 && lanes_now == @{all_bits}@'d0);
+        if (answering && !rst) assert ({% if pipelines == 0 %}groups_now == @{group_bits}@'d0 && {% endif %}lanes_now == @{all_bits}@'d0);
 {%- endif %}
     end
 

@@ -40,8 +40,8 @@ pub fn build_filtered<'a>(
     })
 }
 
-/// The parts of a kernel that can have filters.
-fn possible(graph: &Graph, clock: Clock) -> Result<Split, String> {
+/// The parts of a kernel that can have filters. The error says why it cannot.
+pub fn possible(graph: &Graph, clock: Clock) -> Result<Split, String> {
     let name = &graph.name;
     let Some(split) = split(graph, clock) else {
         return Err(format!(

@@ -36,7 +36,8 @@ pub fn gathered(graph: &Graph) -> Graph {
     graph
 }
 
-fn push(graph: &mut Graph, kind: NodeKind, format: Format, like: NodeId) -> NodeId {
+/// Adds a node behind all others, with the place in the source that another one has.
+pub(super) fn push(graph: &mut Graph, kind: NodeKind, format: Format, like: NodeId) -> NodeId {
     let span = graph.node(like).span;
     graph.nodes.push(Node { kind, format, name: String::new(), span });
     if !graph.demand.is_empty() {
@@ -45,7 +46,8 @@ fn push(graph: &mut Graph, kind: NodeKind, format: Format, like: NodeId) -> Node
     NodeId(graph.nodes.len() as u32 - 1)
 }
 
-fn operator(graph: &mut Graph, op: &'static dyn Operator, args: &[NodeId], like: NodeId) -> NodeId {
+/// The same of an operator on nodes whose formats it takes.
+pub(super) fn operator(graph: &mut Graph, op: &'static dyn Operator, args: &[NodeId], like: NodeId) -> NodeId {
     let formats: Vec<Format> = args.iter().map(|a| graph.node(*a).format).collect();
     let inst = Inst::new(op, &formats, Attrs::default()).expect("formats that the operator takes");
     let format = inst.result;

@@ -7,7 +7,7 @@
 
 use crate::diag::Span;
 use crate::graph::{Graph, Node, NodeId, NodeKind, Output, Pin, PinClass};
-use crate::middle::bins::gathered;
+use crate::middle::bins::{gathered, operator, push};
 use crate::middle::library::Library;
 use crate::middle::schedule::fixed;
 use crate::middle::simplify::{live, simplify};
@@ -20,8 +20,13 @@ use std::collections::HashMap;
 
 /// The output of the first part that says whether a pair passes; no name of a program begins like these.
 pub const PASS: &str = "pg_pass";
+/// The number of pairs that pass, likewise.
+pub const PASSED: &str = "pg_passed";
 /// The values that go from one part to the other, with their number behind.
 pub const CARRIED: &str = "pg_carried";
+
+/// The format of the number of pairs that pass.
+const COUNT: Format = Format::Int { width: 64, signed: false };
 
 /// Lookup tables for which a carried bit counts: its place in each filter's queue, and the choice of one of these.
 const BIT: i64 = 4;
@@ -66,6 +71,17 @@ pub fn split(graph: &Graph, clock: Clock) -> Option<Split> {
         rest: second_part(&apart, &cut.carried),
         carried: cut.carried.iter().map(carried).collect(),
     })
+}
+
+/// The kernel with one more sum behind its outputs: the number of pairs that pass; simplified. `None` for one without a filter.
+pub fn counted(graph: &Graph) -> Option<Graph> {
+    let filter = graph.filter?;
+    let mut whole = graph.clone();
+    let [zero, one] = [0, 1].map(|bits| push(&mut whole, NodeKind::Const { bits }, COUNT, filter));
+    let value = operator(&mut whole, compare::MUX, &[filter, one, zero], filter);
+    let pin = push_pin(&mut whole, PASSED.into(), PinClass::Fout, COUNT);
+    whole.outputs.push(Output { pin, element: 0, reduce: Reduce::Sum, value });
+    Some(simplify(&whole))
 }
 
 fn push_pin(graph: &mut Graph, name: String, class: PinClass, format: Format) -> usize {

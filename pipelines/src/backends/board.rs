@@ -31,6 +31,7 @@ pub const ENTRY: Entry = Entry {
     exact: true,
     clocked: true,
     traced: false,
+    shaped: false,
     native: false,
     open,
 };

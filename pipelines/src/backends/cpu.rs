@@ -24,6 +24,7 @@ pub const ENTRY: Entry = Entry {
     exact: false,
     clocked: false,
     traced: false,
+    shaped: false,
     native: true,
     open,
 };

@@ -5,7 +5,8 @@ use crate::driver::StreamBackend;
 use crate::job::{Backend, BackendError};
 use hdl::engine::Config;
 use hdl::engine::link::Link;
-use pg2::backend::build::build_folded;
+use pg2::backend::build::{Built, build_folded};
+use pg2::backend::filtered::build_filtered;
 use pg2::graph::Graph;
 use sim::cycle::{self, CycleEngine};
 use sim::verilator::Effort;
@@ -18,6 +19,7 @@ pub const ENTRY: Entry = Entry {
     exact: true,
     clocked: true,
     traced: true,
+    shaped: true,
     native: false,
     open,
 };
@@ -25,8 +27,9 @@ pub const ENTRY: Entry = Entry {
 fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let options = options.clone();
     let open = move |graph: &Graph, pairs: u64| -> Result<Box<dyn Link>, BackendError> {
-        let built = build_folded(graph, (options.clock, options.ii), "", Vec::new());
+        let built = built(graph, &options)?;
         let config = Config { ii: options.ii, ..config(&built.graph, &options, built.schedule.depth)? };
+        config.verify().map_err(BackendError::Unsupported)?;
         let how = cycle::CycleOptions {
             threads: options.threads,
             trace: options.trace.clone(),
@@ -37,4 +40,12 @@ fn open(options: &BackendOptions) -> Box<dyn Backend> {
         Ok(Box::new(engine.map_err(|e| BackendError::Tool(e.to_string()))?))
     };
     Box::new(StreamBackend::new(ENTRY.name, Box::new(open), ENTRY.clocked))
+}
+
+/// The kernel's pipeline, or both of them where it has filters.
+fn built(graph: &Graph, options: &BackendOptions) -> Result<Built, BackendError> {
+    match options.filters {
+        0 => Ok(build_folded(graph, (options.clock, options.ii), "", Vec::new())),
+        _ => build_filtered(graph, options.clock, "", Vec::new()).map_err(BackendError::Unsupported),
+    }
 }

@@ -4,6 +4,7 @@ use super::{BackendOptions, Entry, Needs, config};
 use crate::driver::StreamBackend;
 use crate::job::{Backend, BackendError};
 use hdl::engine::link::Link;
+use pg2::backend::filtered::possible;
 use pg2::graph::Graph;
 use pg2::middle::simplify::simplify;
 use sim::emulator::engine::EmulatedEngine;
@@ -16,6 +17,7 @@ pub const ENTRY: Entry = Entry {
     exact: true,
     clocked: false,
     traced: false,
+    shaped: true,
     native: false,
     open,
 };
@@ -24,7 +26,11 @@ fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let options = options.clone();
     let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
         let config = config(graph, &options, 1)?;
-        Ok(Box::new(EmulatedEngine::new(&simplify(graph), config, options.threads)))
+        let simple = match options.filters {
+            0 => simplify(graph),
+            _ => possible(graph, options.clock).map_err(BackendError::Unsupported).map(|_| graph.clone())?,
+        };
+        Ok(Box::new(EmulatedEngine::new(&simple, config, options.threads)))
     };
     Box::new(StreamBackend::new(ENTRY.name, Box::new(open), ENTRY.clocked))
 }

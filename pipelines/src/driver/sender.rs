@@ -4,7 +4,7 @@ use super::dispatch::Dispatch;
 use super::failed;
 use super::residency::Load;
 use super::{Collector, packed};
-use crate::job::{BackendError, Job, Outcome, Run, Words};
+use crate::job::{BackendError, Filtered, Job, Outcome, Run, Words};
 use hdl::engine::Config;
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{Packing, RunHeader, Segment, Stream};
@@ -184,6 +184,7 @@ impl<'a> Sender<'a> {
         if let Some(k) = self.collector.expected.iter().position(|e| e.arrived != e.count) {
             return Err(BackendError::Tool(format!("results of run {k} are missing")));
         }
+        let filters = self.config.filters;
         let mut words = self.words;
         words.result = self.collector.result_words;
         Ok(Outcome {
@@ -191,7 +192,8 @@ impl<'a> Sender<'a> {
             flags: self.collector.flags,
             cycles: Some(counters.cycles),
             pairs: counters.pairs,
-            pipelines: self.config.pipelines,
+            lanes: self.config.all_lanes(),
+            filtered: (filters > 0).then_some(Filtered { filters, passed: counters.busy }),
             ii: self.config.ii,
             words,
         })

@@ -10,6 +10,7 @@ use hdl::engine::Config;
 use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{self as wire, Counters, Packing, Segment, Stream};
 use pg2::graph::Graph;
+use pg2::middle::filter::counted;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -35,6 +36,8 @@ pub struct EmulatedEngine {
     lanes: Vec<Sums>,
     pending: Vec<Work>,
     pending_pairs: u64,
+    /// Whether the last sum of each target is the number of its pairs that pass the filters, and goes into no result.
+    counts: bool,
     /// Blocks of the j memory that pending work reads.
     read: Vec<bool>,
     pool: Option<rayon::ThreadPool>,
@@ -71,9 +74,12 @@ impl Work {
 }
 
 impl EmulatedEngine {
-    /// An engine for `graph`, whose layout must be the configuration's, on `threads` threads (0: one a core).
+    /// An engine for `graph`, whose layout must be the configuration's, on `threads` threads (0: one a core). With filters it is the graph
+    /// as it was compiled, since a simplified one has no filter of which pairs could be counted.
     pub fn new(graph: &Graph, config: Config, threads: usize) -> EmulatedEngine {
-        let emulator = Emulator::new(graph);
+        let counted =
+            (config.filters > 0).then(|| counted(graph).expect("a kernel before which filters stand has one"));
+        let emulator = Emulator::new(counted.as_ref().unwrap_or(graph));
         let records = config.jmem_records as usize;
         let layout = &config.layout;
         EmulatedEngine {
@@ -87,6 +93,7 @@ impl EmulatedEngine {
             lanes: vec![emulator.start(); config.all_lanes() as usize],
             pending: Vec::new(),
             pending_pairs: 0,
+            counts: counted.is_some(),
             read: vec![false; records.div_ceil(BLOCK)],
             // Without a pool of its own the engine works in the global one; so it does if threads cannot be had.
             pool: (threads > 0).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()).flatten(),
@@ -220,7 +227,9 @@ impl EmulatedEngine {
         run.left -= n;
         let pairs = n as u64 * run.work.sources();
         self.counters.pairs += pairs;
-        self.counters.busy += run.work.sources();
+        if !self.counts {
+            self.counters.busy += run.work.sources();
+        }
         if run.keep || run.hold {
             self.kept(run, receive);
         } else if run.left > 0 {
@@ -243,7 +252,11 @@ impl EmulatedEngine {
         }
         let mut scratch = self.emulator.scratch();
         let sums = &mut self.lanes[own.start..own.start + n];
+        let before = if self.counts { passed(sums) } else { 0 };
         self.emulator.accumulate(&mut scratch, sums, &run.work.targets, &self.sources, &run.work.segments);
+        if self.counts {
+            self.counters.busy += passed(sums) - before;
+        }
         if !run.hold {
             let mut reply = Vec::new();
             result(&self.config, &self.result_packing, run.work.tag, &self.lanes[own.start..own.start + n], &mut reply);
@@ -278,7 +291,7 @@ impl EmulatedEngine {
         self.pending_pairs = 0;
         self.read.fill(false);
         let this = &*self;
-        let evaluate = || -> Vec<(Vec<u32>, Vec<Sums>)> {
+        let evaluate = || -> Vec<Evaluated> {
             pending.par_iter().map_init(|| this.emulator.scratch(), |scratch, w| this.evaluate(scratch, w)).collect()
         };
         let replies = match (&this.pool, pending.len()) {
@@ -289,13 +302,14 @@ impl EmulatedEngine {
         };
         // The lanes of a lane group hold the sums of its last targets; those that these left empty hold the identities.
         let last: HashMap<usize, &Vec<Sums>> =
-            pending.iter().zip(&replies).map(|(work, (_, sums))| (work.lane_group, sums)).collect();
+            pending.iter().zip(&replies).map(|(work, done)| (work.lane_group, &done.last)).collect();
         for (lane_group, sums) in last {
             let own = self.lanes_of(lane_group);
             self.lanes[own.start..own.start + sums.len()].clone_from_slice(sums);
             self.lanes[own.start + sums.len()..own.end].fill(self.emulator.start());
         }
-        for (work, (words, _)) in pending.iter().zip(replies) {
+        for (work, Evaluated { words, passed, .. }) in pending.iter().zip(replies) {
+            self.counters.busy += passed;
             let mut at = 0;
             for n in &work.groups {
                 let length = self.config.result_head_words() as usize + *n as usize * self.result_packing.words();
@@ -305,8 +319,7 @@ impl EmulatedEngine {
         }
     }
 
-    /// The RESULT packets of one piece of work, one behind the other, and the sums of its last group.
-    fn evaluate(&self, scratch: &mut Scratch, work: &Work) -> (Vec<u32>, Vec<Sums>) {
+    fn evaluate(&self, scratch: &mut Scratch, work: &Work) -> Evaluated {
         let mut sums = vec![self.emulator.start(); work.count()];
         self.emulator.accumulate(scratch, &mut sums, &work.targets, &self.sources, &work.segments);
         let mut words = Vec::new();
@@ -317,8 +330,24 @@ impl EmulatedEngine {
             first += *n as usize;
         }
         let last = sums.len() - work.groups.last().map_or(0, |n| *n as usize);
-        (words, sums.split_off(last))
+        let passed = if self.counts { passed(&sums) } else { 0 };
+        Evaluated { words, passed, last: sums.split_off(last) }
     }
+}
+
+/// A piece of work that is done.
+struct Evaluated {
+    /// The RESULT packets, one behind the other.
+    words: Vec<u32>,
+    /// Pairs that passed the filters.
+    passed: u64,
+    /// The sums of the last group of targets.
+    last: Vec<Sums>,
+}
+
+/// Pairs of targets that have passed the filters.
+fn passed(sums: &[Sums]) -> u64 {
+    sums.iter().filter_map(|s| s.outputs.last()).map(|count| count.finish().0).sum()
 }
 
 /// Cuts large pieces of work at group borders, so that all cores have something to do.
@@ -355,7 +384,7 @@ fn result(config: &Config, packing: &Packing, tag: u32, lanes: &[Sums], words: &
     for (lane, sums) in lanes.iter().enumerate() {
         let (patterns, flags) = sums.finish();
         words[start + 2 + lane / 4] |= (flags.0 as u32) << (8 * (lane % 4));
-        packing.pack(&patterns, words);
+        packing.pack(&patterns[..packing.elements()], words);
     }
 }
 

@@ -57,6 +57,7 @@ impl EngineArgs {
             pipelines,
             groups,
             ii: self.fold.one()?,
+            filters: 0,
             jmem_words: self.jmem.unwrap_or(BackendOptions::default().jmem_words),
             stream_bits: self.stream(),
             threads,

@@ -150,7 +150,7 @@ fn ports(lane: &mut Module, plan: &Plan) {
     lane.port(Dir::In, "r_at", plan.lane_bits() + bits_for(layout.result_words() - 1));
     lane.port(Dir::Out, "r_data", 32);
     lane.port(Dir::Out, "r_flags", 5 * filters);
-    for name in ["r_done", "room", "idle"] {
+    for name in ["r_done", "room", "idle", "passed"] {
         lane.port(Dir::Out, name, 1);
     }
 }
@@ -267,4 +267,5 @@ fn ends(lane: &mut Module, plan: &Plan, pair: &queues::Pair) {
     lane.assign("r_done", result.is(&one));
     lane.assign("idle", &pair.none & result.none() & emptied.none());
     lane.assign("room", pair.room.clone());
+    lane.assign("passed", pair.valid.clone());
 }

@@ -70,6 +70,11 @@ struct Reply<'a> {
     all_lanes: u32,
     /// Bits of a number of groups.
     group_bits: u32,
+    /// Pipelines behind filters, 0 without any, and bits of a number of them.
+    pipelines: u32,
+    pipeline_bits: u32,
+    /// The signal that says that nothing is under way that counts.
+    still: &'static str,
     n_bits: u32,
     /// Bits of a number of lanes of all groups.
     all_bits: u32,
@@ -187,6 +192,9 @@ pub(super) fn reply(s: &Shape) -> Module {
         groups: s.groups,
         all_lanes: s.all_lanes(),
         group_bits: bits_for(s.groups),
+        pipelines: if s.filters > 0 { s.groups * s.units() } else { 0 },
+        pipeline_bits: bits_for(s.groups * s.units()),
+        still: if s.filters > 0 { "still" } else { "quiet" },
         n_bits: s.n_bits,
         all_bits: bits_for(s.all_lanes()),
         stream_bits: s.stream_bits,
@@ -219,6 +227,9 @@ pub(super) fn reply(s: &Shape) -> Module {
         (In, "m_tready", 1),
     ];
     ports.extend(s.ident.map(|_| (In, "reply_ident", 1)));
+    if s.filters > 0 {
+        ports.extend([(In, "drained", 1), (In, "l_passed", s.groups * s.units())]);
+    }
     text_module(format!("{}_reply", s.prefix), "Sends results and answers.", ports, template)
 }
 
