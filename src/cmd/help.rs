@@ -79,7 +79,7 @@ static PAGES: &[Page] = &[
     Page {
         command: "explain",
         headings: &[
-            (ENGINE, &["target", "freq", "dsp", "ii", "fit", "pipelines", "stream"]),
+            (ENGINE, &["target", "freq", "dsp", "filters", "ii", "fit", "pipelines", "stream"]),
             ("Error bounds", &["error", "gappa"]),
             ("Prediction", &["roofline", "n", "card"]),
             (OUTPUT, &["lines", "svg", "json", "quiet"]),
@@ -120,7 +120,7 @@ static PAGES: &[Page] = &[
         headings: &[
             (PROBLEM, &["i", "j", "params", "cells", "periodic", "segments"]),
             (PLACE, &["backend"]),
-            (ENGINE, &["pipelines", "groups", "ii"]),
+            (ENGINE, &["pipelines", "groups", "filters", "ii"]),
             (OUTPUT, &["output", "raw", "flags", "profile", "trace", "json", "quiet"]),
         ],
         examples: &[
