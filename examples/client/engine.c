@@ -126,7 +126,9 @@ static struct identity ask(int engine) {
     id.beat_words = p.at[0] >> 8 & 0xff;
     id.groups = p.at[1] >> 8 & 0xff;
     if (id.groups == 0 || (p.at[1] & 0xff) < id.groups) end(3, "the engine", "its identity makes no sense");
-    id.lanes = (p.at[1] & 0xff) / id.groups;
+    /* With filters in front of its pipelines, each of these has a target. */
+    uint32_t filters = p.at[0] >> 16 & 0xff;
+    id.lanes = (p.at[1] & 0xff) / id.groups * (filters ? filters : 1);
     id.segments = p.at[2];
     id.j_records = p.at[3];
     id.hash = (uint64_t)p.at[5] << 32 | p.at[4];

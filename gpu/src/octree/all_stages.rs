@@ -81,6 +81,9 @@ impl Gpu {
     pub fn refuses_wanted(options: &FmmOptions, wanted: Wanted) -> Option<String> {
         let most = FmmShape::most_order(wanted, real(options.precision));
         match () {
+            _ if basis(options) == FmmBasis::Chebyshev && wanted != Wanted::default() => {
+                Some("the black-box expansion has no dipoles or second derivatives there".into())
+            }
             _ if options.order > most => Some(format!("the order of dipoles or second derivatives is above {most}")),
             _ => None,
         }
@@ -91,8 +94,8 @@ impl Gpu {
         let why = match () {
             _ if self.units.gradient.is_none() => "the P2P kernel gives no gradient",
             _ if !self.is_coulomb() && options.basis != Basis::Chebyshev => "the kernel has no such expansion",
-            _ if !matches!(options.basis, Basis::Solid | Basis::Chebyshev) => {
-                "the expansion is neither the one in solid harmonics nor the black-box one"
+            _ if self.is_coulomb() && options.basis != Basis::Solid => {
+                "the expansion is not the one in solid harmonics"
             }
             _ if options.basis == Basis::Chebyshev && options.order > MOST_BLACK_BOX => {
                 return Some(format!("the order is above {MOST_BLACK_BOX}"));

@@ -87,6 +87,7 @@ fn the_kernels_of_the_gpu_give_direct_sums_and_the_same_bits_on_any_number_of_gp
 }
 
 #[test]
+#[ignore = "a proof in depth"]
 fn orders_above_ten_give_direct_sums() {
     if !on_host::is_there() {
         return;

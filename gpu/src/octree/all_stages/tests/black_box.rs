@@ -267,6 +267,18 @@ fn stages_of_a_screened_kernel_take_so_long() {
 }
 
 #[test]
+fn dipoles_and_second_derivatives_of_a_black_box_expansion_are_left_to_the_cpu() {
+    let of = |basis, wanted| Gpu::refuses_wanted(&FmmOptions { order: 4, basis, ..FmmOptions::default() }, wanted);
+    for (hessian, dipoles) in [(true, false), (false, true), (true, true)] {
+        let wanted = Wanted { hessian, dipoles };
+        assert!(of(Basis::Chebyshev, wanted).is_some_and(|why| why.contains("black-box")));
+        assert_eq!(of(Basis::Solid, wanted), None);
+    }
+    assert_eq!(of(Basis::Chebyshev, Wanted::default()), None);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
 fn a_kernel_that_acts_at_distance_0_is_left_to_the_cpu() {
     if !on_host::is_there() {
         return;
