@@ -43,7 +43,7 @@ fn every_reply_of_lane_groups_is_that_of_the_hardware() {
 #[test]
 fn every_reply_of_filters_is_that_of_the_hardware() {
     let shapes = [Engine { pipelines: 1, groups: 1, filters: 3 }, Engine { pipelines: 4, groups: 2, filters: 2 }];
-    testkit::some(shapes, 1).into_iter().for_each(|engine| check(&engine));
+    testkit::some(shapes, 1).for_each(|engine| check(&engine));
 }
 
 /// The lanes of an engine.

@@ -51,6 +51,12 @@ struct Found {
     images: Option<Vec<f64>>,
 }
 
+/// A kernel in a box: its numbers, and the factors of what it gives to potential and gradient in the user's units.
+pub(super) struct InBox {
+    pub numbers: Vec<f64>,
+    pub factors: [f64; 4],
+}
+
 /// The input of the kernel that places the matrices of a level, see matrices.cu, and where they come, in blocks of a row each.
 struct Placing {
     up: u64,
@@ -142,9 +148,8 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         Some(found.of.law.units.map(|unit| 1.0 / unit))
     }
 
-    /// The numbers of the kernel in a box, and the factors of what it gives there to potential and gradient in the user's units; none for
-    /// 1/r.
-    pub(super) fn numbers_in(&self, map: &BoxMap) -> Result<Option<(Vec<f64>, [f64; 4])>, CudaError> {
+    /// The kernel in a box; none for 1/r.
+    pub(super) fn kernel_in(&self, map: &BoxMap) -> Result<Option<InBox>, CudaError> {
         let Some(black_box) = &self.black_box else { return Ok(None) };
         let Law { length, units, params, .. } = black_box.law(&self.graph, map).map_err(CudaError::Failed)?;
         let factors = std::array::from_fn(|a| {
@@ -152,7 +157,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             unit * 2f64.powi(power)
         });
         // The gradient of the far field is not asked for.
-        Ok(Some(([&[length, 1.0], &params[..]].concat(), factors)))
+        Ok(Some(InBox { numbers: [&[length, 1.0], &params[..]].concat(), factors }))
     }
 
     /// Brings the numbers and matrices of the kernel to the GPUs, for a tree of a kind with levels to the deepest one; nothing for 1/r.

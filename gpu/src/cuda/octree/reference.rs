@@ -24,9 +24,9 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         map: &BoxMap,
     ) -> Result<Vec<Option<[f64; 4]>>, CudaError> {
         let count = places.len();
-        let numbers = self.numbers_in(map)?;
-        let law = numbers.as_ref().map_or(&[][..], |(law, _)| law);
-        let units = numbers.as_ref().map_or([1.0; 4], |(_, units)| *units);
+        let kernel = self.kernel_in(map)?;
+        let law = kernel.as_ref().map_or(&[][..], |kernel| &kernel.numbers);
+        let units = kernel.as_ref().map_or([1.0; 4], |kernel| kernel.factors);
         let mut sums = vec![[0.0; 5]; count];
         for (device, loaded) in team.devices.iter().zip(&self.loaded).filter(|(_, l)| l.places.targets > 0) {
             let slices = (loaded.places.targets as usize).div_ceil(SLICE).clamp(1, MOST_SLICES);
