@@ -67,7 +67,7 @@ pub fn output(command: &mut Command, timeout: Duration) -> std::io::Result<Optio
     answer(command, pipe, timeout)
 }
 
-/// What a program writes into a pipe until it ends, as [`output`] has it.
+/// The output that a program writes into a pipe until it ends, as [`output`] has it.
 fn answer(command: &mut Command, pipe: PipeReader, timeout: Duration) -> std::io::Result<Option<Output>> {
     let deadline = Instant::now() + timeout;
     ends_with_us(command);

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Read;
 use std::process::Command;
 
-/// What a command shows on a terminal, to which its standard error goes.
+/// The text that a command shows on a terminal, to which its standard error goes.
 fn on_terminal(mut command: Command) -> String {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let terminal = openpt(flags).expect("a pseudo-terminal");

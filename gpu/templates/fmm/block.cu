@@ -1,4 +1,4 @@
-// What both texts of M2L up to order 10 have in common: products of dense matrices, for which multipliers of matrices are used where a
+// The common part of both texts of M2L up to order 10: products of dense matrices, for which multipliers of matrices are used where a
 // GPU has them.
 //
 // A block goes through steps, each a matrix and one source expansion for every cell of 64. Both come into shared memory while the steps

@@ -1,4 +1,4 @@
-// What products of matrices by blocks have in common: the cells of a block, and copies of 16 bytes to shared memory that go on beside
+// The common part of products of matrices by blocks: the cells of a block, and copies of 16 bytes to shared memory that go on beside
 // other work, where the GPU has them.
 
 #define CELLS 64

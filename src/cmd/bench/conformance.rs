@@ -48,7 +48,7 @@ struct Problem {
     orders: &'static [usize],
 }
 
-/// What became of all runs of a problem.
+/// Outcome of all runs of a problem.
 #[derive(Default)]
 struct Outcome {
     runs: usize,

@@ -156,7 +156,7 @@ fn note(seen: &mut Seen, moved: bool, (before, now): (u64, u64), quiet: &mut u64
     *quiet = 0;
 }
 
-/// What comes next from the host.
+/// The next thing that comes from the host.
 enum Next {
     Bytes(Vec<u8>),
     Nothing,

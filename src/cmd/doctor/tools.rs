@@ -21,7 +21,7 @@ pub struct Finding {
     path: Option<String>,
     /// The purpose of it in Pairforge.
     purpose: String,
-    /// What is wrong, and what to do about it.
+    /// The fault, and its remedy.
     remedy: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl Finding {
     }
 }
 
-/// What is there: its version and file, as far as they are known.
+/// A thing that is there: its version and file, as far as they are known.
 type Looked = Result<(Option<String>, Option<PathBuf>), (Status, String)>;
 
 /// A tool that is looked for.

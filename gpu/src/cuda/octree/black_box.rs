@@ -68,7 +68,7 @@ struct Placing {
 }
 
 impl BlackBox {
-    /// What the kernel is in a box.
+    /// The kernel as it is in a box.
     fn law(&self, graph: &Graph, map: &BoxMap) -> Result<Law, String> {
         let options = &self.options;
         let (eps, edge) = (map.length(options.eps), map.edge());

@@ -195,7 +195,7 @@ pub struct Tables<T: Plain, C: GpuDevice> {
     pub matrices: C::Memory<T>,
     pub slopes: C::Memory<T>,
     pub steps: C::Memory<i32>,
-    /// What stands there.
+    /// The steps that stand there, from which those of a kernel are made.
     pub listed: Vec<Step>,
     pub slope_terms: C::Memory<i32>,
     /// The numbers of a kernel that is not 1/r, and what they and `matrices` are for, once they are there.

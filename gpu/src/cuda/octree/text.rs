@@ -411,7 +411,7 @@ fn pairs<T: Number>(graph: &Graph, basis: Basis) -> Result<[String; 2], Unfit> {
     Ok([of(graph, &Names::USUAL, T::REAL)?, of(graph, &Names::USUAL, Real::F64)?])
 }
 
-/// What follows from the functions of the expansion.
+/// Definitions that follow from the functions of the expansion.
 fn of_basis(graph: &Graph, dense: &Dense, shape: &Shape) -> Vec<(&'static str, String)> {
     let below = dense.order.checked_sub(1).map_or(0, |order| shape.basis.terms(order));
     let is_box = shape.basis == Basis::Chebyshev;
