@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csetjmp>
 #include <cstdint>
 #include <cstring>
 #include <ucontext.h>
@@ -26,21 +25,50 @@ using std::signbit;
 
 static struct { uint32_t x; } threadIdx, blockIdx, gridDim, blockDim;
 
-enum Wait { NOTHING, WARP, BLOCK, END };
+namespace fibers {
+
+enum Wait : uint8_t { NOTHING, WARP, BLOCK, END };
+// A place to go on from, by the compiler's own jumps: five words, where those of the C library keep and check more.
+struct Place { void *words[5]; };
 // A fiber starts by its context and goes on by a jump, which takes no call of the system. One that has ended is that thread of the
-// next block too.
-struct Fiber { ucontext_t context; jmp_buf place; bool is_started; Wait wait; uint32_t shuffles; uint64_t words[2]; };
-static std::vector<Fiber> fibers;
+// next block too. What is looked at for each switch stands together.
+static std::vector<Wait> waits;
+static std::vector<Place> places;
+static std::vector<uint8_t> is_started;
+static std::vector<ucontext_t> contexts;
 static std::vector<char> stacks;
-static jmp_buf scheduler;
+struct Words { uint64_t words[2]; };
+static std::vector<Words> words;
+static std::vector<uint32_t> shuffles;
+static Place scheduler;
+static uint32_t warp_end;
 static void (*body)();
 
-static void wait_for(Wait wait)
+[[gnu::noinline, noreturn]] static void go_on(const uint32_t k)
 {
-    Fiber &own = fibers[threadIdx.x];
-    own.wait = wait;
-    if (_setjmp(own.place) == 0)
-        _longjmp(scheduler, 1);
+    threadIdx.x = k;
+    if (is_started[k])
+        __builtin_longjmp(places[k].words, 1);
+    is_started[k] = true;
+    setcontext(&contexts[k]);
+    __builtin_trap();
+}
+
+// Goes on with the next fiber of the warp that can, or else with the scheduler.
+[[gnu::noinline, noreturn]] static void leave(const uint32_t k)
+{
+    for (uint32_t next = k + 1; next < warp_end; next++)
+        if (waits[next] == NOTHING)
+            go_on(next);
+    __builtin_longjmp(scheduler.words, 1);
+}
+
+[[gnu::noinline]] static void wait_for(const Wait wait)
+{
+    const uint32_t k = threadIdx.x;
+    waits[k] = wait;
+    if (__builtin_setjmp(places[k].words) == 0)
+        leave(k);
 }
 
 static void fiber()
@@ -51,31 +79,29 @@ static void fiber()
     }
 }
 
-static void go_on(uint32_t k)
+// Lets each fiber from this one on, of those that can, run until it waits.
+[[gnu::noinline]] static void pass(const uint32_t first)
 {
-    Fiber &next = fibers[k];
-    threadIdx.x = k;
-    if (_setjmp(scheduler) != 0)
-        return;
-    if (next.is_started)
-        _longjmp(next.place, 1);
-    next.is_started = true;
-    setcontext(&next.context);
+    if (__builtin_setjmp(scheduler.words) == 0)
+        go_on(first);
 }
 
 // Lets some fibers run until each waits for more than its warp.
-static void run_warp(uint32_t first, uint32_t end)
+static void run_warp(const uint32_t first, const uint32_t end)
 {
-    for (bool is_left = true; is_left;) {
+    warp_end = end;
+    for (;;) {
+        const auto ready = std::find(&waits[first], &waits[first] + (end - first), NOTHING);
+        if (ready != &waits[first] + (end - first))
+            pass(ready - &waits[0]);
+        bool is_left = false;
         for (uint32_t k = first; k < end; k++)
-            if (fibers[k].wait == NOTHING)
-                go_on(k);
-        is_left = false;
-        for (uint32_t k = first; k < end; k++)
-            if (fibers[k].wait == WARP) {
-                fibers[k].wait = NOTHING;
+            if (waits[k] == WARP) {
+                waits[k] = NOTHING;
                 is_left = true;
             }
+        if (!is_left)
+            return;
     }
 }
 
@@ -85,50 +111,54 @@ template <class Body> static void run(uint32_t blocks, uint32_t threads, const B
     static const Body *now;
     now = &work;
     body = [] { (*now)(); };
-    if (fibers.size() < threads) {
-        fibers.assign(threads, Fiber());
+    if (waits.size() < threads) {
+        places.assign(threads, Place());
+        is_started.assign(threads, false);
+        contexts.assign(threads, ucontext_t());
         stacks.assign(threads * stack, 0);
+        words.assign(threads, Words());
         for (uint32_t k = 0; k < threads; k++) {
-            Fiber &own = fibers[k];
-            getcontext(&own.context);
-            own.context.uc_stack.ss_sp = stacks.data() + k * stack;
-            own.context.uc_stack.ss_size = stack;
-            own.context.uc_link = nullptr;
-            makecontext(&own.context, fiber, 0);
+            ucontext_t &own = contexts[k];
+            getcontext(&own);
+            own.uc_stack.ss_sp = stacks.data() + k * stack;
+            own.uc_stack.ss_size = stack;
+            own.uc_link = nullptr;
+            makecontext(&own, fiber, 0);
         }
     }
     gridDim.x = blocks;
     blockDim.x = threads;
     for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
-        for (uint32_t k = 0; k < threads; k++) {
-            fibers[k].wait = NOTHING;
-            fibers[k].shuffles = 0;
-        }
+        waits.assign(std::max<size_t>(waits.size(), threads), NOTHING);
+        shuffles.assign(waits.size(), 0);
         for (bool is_left = true; is_left;) {
             for (uint32_t first = 0; first < threads; first += 32)
                 run_warp(first, std::min(first + 32, threads));
             is_left = false;
             for (uint32_t k = 0; k < threads; k++)
-                if (fibers[k].wait == BLOCK) {
-                    fibers[k].wait = NOTHING;
+                if (waits[k] == BLOCK) {
+                    waits[k] = NOTHING;
                     is_left = true;
                 }
         }
     }
 }
 
-static void __syncthreads() { wait_for(BLOCK); }
-static void __syncwarp() { wait_for(WARP); }
+}
+
+using fibers::run;
+
+static void __syncthreads() { fibers::wait_for(fibers::BLOCK); }
+static void __syncwarp() { fibers::wait_for(fibers::WARP); }
 
 // The word of another lane. Two places in turn: a lane may be one shuffle ahead of another.
 template <class T> static T shuffled(const T value, const uint32_t lane)
 {
-    Fiber &own = fibers[threadIdx.x];
-    const uint32_t turn = own.shuffles++ % 2;
-    memcpy(&own.words[turn], &value, sizeof(T));
-    wait_for(WARP);
+    const uint32_t turn = fibers::shuffles[threadIdx.x]++ % 2;
+    memcpy(&fibers::words[threadIdx.x].words[turn], &value, sizeof(T));
+    fibers::wait_for(fibers::WARP);
     T other;
-    memcpy(&other, &fibers[threadIdx.x / 32 * 32 + lane].words[turn], sizeof(T));
+    memcpy(&other, &fibers::words[threadIdx.x / 32 * 32 + lane].words[turn], sizeof(T));
     return other;
 }
 
@@ -148,10 +178,10 @@ template <class T> static T __shfl_sync(uint32_t, const T value, const uint32_t 
 static uint32_t __ballot_sync(uint32_t, const bool own)
 {
     shuffled((uint64_t)own, threadIdx.x % 32);
-    const Fiber *const warp = &fibers[threadIdx.x / 32 * 32];
+    const fibers::Words *const warp = &fibers::words[threadIdx.x / 32 * 32];
     uint32_t all = 0;
     for (uint32_t lane = 0; lane < 32; lane++)
-        all |= (uint32_t)warp[lane].words[(fibers[threadIdx.x].shuffles - 1) % 2] << lane;
+        all |= (uint32_t)warp[lane].words[(fibers::shuffles[threadIdx.x] - 1) % 2] << lane;
     return all;
 }
 
