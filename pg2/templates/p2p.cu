@@ -19,11 +19,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(
     const double *__restrict__ x, const double *__restrict__ y, const double *__restrict__ z, const Real *__restrict__ q,
     const Block *__restrict__ cidx, const Stretch *__restrict__ ulist, Real *__restrict__ force, uint32_t *__restrict__ close_pairs)
 {
-    __shared__ Real4 tile[TILE + MOST_WAYS];
+    __shared__ Real4 tile[Room<Real4, Sums, SHARED>::sources];
     __shared__ Guards guards;
     const Block *const __restrict__ block = cidx + blockIdx.x;
     const uint32_t count = block->count;
-    const Division d = divide(count);
+    const Division d = divide(count, SHARED);
     const double factor = block->factor;
     Real at[SHARED][3];
     for (int t = 0; t < SHARED; t++) {
@@ -47,14 +47,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(
                s.z >= block->low[2] && s.z <= block->high[2];
     });
 
-    for (int t = 0; t < SHARED; t++) {
-        const Sums sum = joined(sums[t], (Sums *)tile, d);
-        if (d.way == 0 && d.place + t * d.threads < count) {
-            const uint64_t i = block->first + d.place + t * d.threads;
-            force[4 * i] = sum.potential;
-            for (int a = 0; a < 3; a++)
-                force[4 * i + 1 + a] = sum.gradient[a];
-            close_pairs[i] = sum.close;
-        }
-    }
+    take_joined(sums, (Sums *)tile, d, count, [&](const uint32_t target, const Sums &sum) {
+        const uint64_t i = block->first + target;
+        for (int a = 0; a < 4; a++)
+            force[4 * i + a] = sum.values[a];
+        close_pairs[i] = sum.close;
+    });
 }

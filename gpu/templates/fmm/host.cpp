@@ -203,6 +203,7 @@ template <class T, class U> static T atomicAdd(T *place, const U value)
 }
 
 static double __dmul_rn(double a, double b) { return a * b; }
+static float __fdividef(float a, float b) { return a / b; }
 
 static uint32_t atomicCAS(uint32_t *place, const uint32_t expected, const uint32_t value)
 {

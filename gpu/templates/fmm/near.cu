@@ -1,4 +1,4 @@
-// P2P: a block takes up to MOST_TARGETS particles of a cell against all of the 27 cells around it.
+// P2P: the particles of a cell against all of the 27 cells around it.
 
 // The three cells along x around a cell, in each of nine rows: their sorted particles stand one behind the other.
 PF uint2 row_of(const Problem &p, const uint32_t cell, const uint32_t row)
@@ -18,6 +18,7 @@ struct Near { uint32_t first, end; Image image; };
 
 // The cells around a cell have up to so many of them: a row of three cells, or where a row leaves the box, a cell.
 #define NEAR_PARTS 27
+#define OWN_PART 13     // the one that the cell is in
 
 PF Near near_part(const Problem &p, const uint32_t cell, const uint32_t part)
 {
@@ -35,85 +36,56 @@ PF Near near_part(const Problem &p, const uint32_t cell, const uint32_t part)
     near.end = start_of(p, is_whole ? first + 2 : first + 1);
     return near;
 }
-
-struct Stretch { uint32_t begin, shift; Seen frame; };
 #else
 struct Near { uint32_t first, end; Image image; };
 
 #define NEAR_PARTS 9
+#define OWN_PART 4
 
 PF Near near_part(const Problem &p, const uint32_t cell, const uint32_t part)
 {
     const uint2 row = row_of(p, cell, part);
     return {row.x, row.y, {0, 0, 0}};
 }
-
-struct Stretch { uint32_t begin, shift; };
 #endif
+
+// A warp: the stretches of the particles near a cell that are none of a block's targets. What stands before these in their part and what
+// stands behind them are two.
+PF void fill_stretches(const Problem &p, const uint32_t cell, const TargetPart &targets, const Frame &frame, Block &block)
+{
+    const uint32_t lane = threadIdx.x;
+    Near near = lane <= NEAR_PARTS ? near_part(p, cell, lane < NEAR_PARTS ? lane : OWN_PART) : Near();
+    if (lane == OWN_PART)
+        near.end = targets.first;
+    if (lane == NEAR_PARTS)
+        near.first = targets.first + targets.count;
+    const uint32_t own = near.end - near.first, begin = sum_to_lane(own) - own;
+    // Without empty ones, so that a cell away from the faces has the parts that it has without images.
+    const uint32_t filled = __ballot_sync(~0u, own > 0), place = __popc(filled & ((1u << lane) - 1));
+#if PERIODIC
+    if (own > 0)
+        block.stretches[place] = {begin, near.first - begin, seen_from(frame, near.image, p)};
+#else
+    if (own > 0)
+        block.stretches[place] = {begin, near.first - begin};
+#endif
+    if (lane == 31)
+        (block.stretches[place].begin = begin, block.sources = begin);
+}
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) p2p(const Problem p)
 {
-    __shared__ Source tile[TILE + MOST_WAYS];
-    __shared__ Guards guards;
-    __shared__ uint32_t all_sources;
-    __shared__ Stretch rows[NEAR_PARTS + 1];
+    __shared__ Block block;
     const uint64_t work = p.work[(p.starts[p.own.first] >> 32) + blockIdx.x];
-    const uint32_t cell = (uint32_t)work, part = (uint32_t)(work >> 32);
-    const uint32_t start = start_of(p, cell), all = start_of(p, cell + 1) - start;
-    const uint32_t parts = (all + MOST_TARGETS - 1) / MOST_TARGETS, size = (all + parts - 1) / parts;
-    const uint32_t first = start + part * size, count = min(size, all - min(all, part * size));
-    const Frame frame = frame_of(p, cell);
-    if (threadIdx.x < 32) {
-        const Near near = threadIdx.x < NEAR_PARTS ? near_part(p, cell, threadIdx.x) : Near();
-        const uint32_t own = near.end - near.first, begin = sum_to_lane(own) - own;
-#if PERIODIC
-        // Without empty ones, so that a cell away from the faces has the parts that it has without images.
-        const uint32_t filled = __ballot_sync(~0u, own > 0), place = __popc(filled & ((1u << threadIdx.x) - 1));
-        if (own > 0)
-            rows[place] = {begin, near.first - begin, seen_from(frame, near.image, p)};
-        if (threadIdx.x == NEAR_PARTS)
-            (rows[place].begin = begin, all_sources = begin);
-#else
-        if (threadIdx.x < 10)
-            rows[threadIdx.x] = {begin, near.first - begin};
-        if (threadIdx.x == 9)
-            all_sources = begin;
-#endif
-    }
-    __syncthreads();
-    if (count == 0)
+    const uint32_t cell = (uint32_t)work;
+    const TargetPart targets = target_part(start_of(p, cell), start_of(p, cell + 1), (uint32_t)(work >> 32));
+    if (targets.count == 0)
         return;
-    const uint32_t sources = all_sources;
-    const Division d = divide(count);
-    Real at[SHARED][3];
-    for (int t = 0; t < SHARED; t++) {
-        const Source target = in_frame(p.records[first + target_of(d, t, count)], frame);
-        (at[t][0] = target.x, at[t][1] = target.y, at[t][2] = target.z);
-    }
-    TargetSums sums[SHARED] = {};
-
-    uint32_t u = 0;
-    add_sources(sources, d, tile, guards, at, setting_of(p, SIDE(p.depth)), CLOSE, sums, [&](const uint32_t number, Source &s) {
-        while (number >= rows[u + 1].begin)
-            u++;
-#if PERIODIC
-        s = in_frame(p.records[number + rows[u].shift], rows[u].frame);
-#else
-        s = in_frame(p.records[number + rows[u].shift], frame);
-#endif
-        return is_close_to_cell(s, frame);
+    const Frame frame = frame_of(p, cell);
+    take_block(p, targets, frame, setting_of(p, SIDE(p.depth)), block, PARTS, [&](uint32_t) {
+        if (threadIdx.x < 32)
+            fill_stretches(p, cell, targets, frame, block);
     });
-
-    for (int t = 0; t < SHARED; t++) {
-        const TargetSums sum = joined(sums[t], (TargetSums *)tile, d);
-        if (d.way == 0 && d.place + t * d.threads < count) {
-            const uint32_t i = first + d.place + t * d.threads;
-            p.near[i] = result_of(sum);
-            // Each target is too close to itself.
-            if (sum.close != 1 && !(p.is_apart && is_source(p.records[i])))
-                p.again[atomicAdd((unsigned long long *)&p.status->again, 1ull)] = i;
-        }
-    }
 }
 
 #if SINGLE

@@ -19,7 +19,7 @@ typedef Real4 Result;
 #endif
 
 #if HESSIAN || DIPOLES
-struct TargetSums { Real values[RESULTS]; uint32_t close; };
+typedef SumsOf<RESULTS> TargetSums;
 
 // Adds what a charge, and with DIPOLES a moment, give at a distance, from target to source: fmm/src/direct/p2p/derivatives.rs has the
 // formula. No value between is farther from 1 than results are.
@@ -47,9 +47,8 @@ template <class R> PF void add_derivatives(const R *const d, const R q, const R 
 #endif
 }
 
-PF void add_pair(const Real *const at, const Source &s, const Setting &eps2, TargetSums &sums)
+PF void add_pair(const Real *const d, const Source &s, const Setting &eps2, TargetSums &sums)
 {
-    const Real d[3] = {s.x - at[0], s.y - at[1], s.z - at[2]};
 #if DIPOLES
     const Real moment[3] = {s.px, s.py, s.pz};
     add_derivatives(d, s.w, moment, eps2, sums.values);
@@ -59,15 +58,11 @@ PF void add_pair(const Real *const at, const Source &s, const Setting &eps2, Tar
 }
 
 #if DIPOLES
-PF Source silent(const Source &s, const Real x) { return {x, s.y, s.z, 0, 0, 0, 0}; }
-#endif
-
-PF void add_sums(TargetSums &sum, const TargetSums &other)
+PF Source unless(const bool is_silent, const Source &s)
 {
-    for (int a = 0; a < RESULTS; a++)
-        sum.values[a] += other.values[a];
-    sum.close += other.close;
+    return {s.x, s.y, s.z, is_silent ? 0 : s.w, is_silent ? 0 : s.px, is_silent ? 0 : s.py, is_silent ? 0 : s.pz};
 }
+#endif
 
 // Adds a pair at a distance in f64.
 PF void add_wide(const double *const d, const double q, const double *const moment, const wide::Setting &eps2, double *const sum)
@@ -125,11 +120,7 @@ PF bool is_number(const Result &r)
     return zero == 0;
 }
 #else
-#if DIPOLES
 PF Result result_of(const TargetSums &s) { return {s.values[0], s.values[1], s.values[2], s.values[3]}; }
-#else
-PF Result result_of(const Sums &s) { return {s.potential, s.gradient[0], s.gradient[1], s.gradient[2]}; }
-#endif
 
 PF void add_result(Result &sum, const Result &other) { (sum.x += other.x, sum.y += other.y, sum.z += other.z, sum.w += other.w); }
 

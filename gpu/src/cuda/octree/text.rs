@@ -35,10 +35,10 @@ const TEXTS: [&str; 7] = [
 const NARROW: [&str; 3] = [template!("shifts.cu"), template!("block.cu"), template!("m2l.cu")];
 const WIDE: [&str; 2] = [template!("products.cu"), template!("wide.cu")];
 
-const NEAR: [&str; 2] = [template!("near.cu"), template!("made.cu")];
+const NEAR: [&str; 3] = [template!("p2p.cu"), template!("near.cu"), template!("made.cu")];
 
 /// The texts of the adaptive tree.
-const ADAPTIVE: [&str; 9] = [
+const ADAPTIVE: [&str; 11] = [
     template!("periodic.cu"),
     template!("adaptive/sort.cu"),
     template!("adaptive/tree.cu"),
@@ -47,6 +47,8 @@ const ADAPTIVE: [&str; 9] = [
     template!("dipoles.cu"),
     template!("adaptive/expansions.cu"),
     template!("copies.cu"),
+    template!("adaptive/frames.cu"),
+    template!("p2p.cu"),
     template!("adaptive/near.cu"),
 ];
 
@@ -118,9 +120,9 @@ pub struct Shape {
     m2l_blocks: usize,
     /// Parents of a block of M2M and L2L.
     pub families: usize,
-    /// Of P2P: threads of a block, targets of a thread, and blocks of a multiprocessor.
+    /// Of P2P: threads of a block, targets of a thread, fewer and more, and blocks of a multiprocessor.
     pub threads: usize,
-    shared: usize,
+    shared: [usize; 2],
     blocks: usize,
     /// Above [`MOST_NARROW`], the rows of a block of products.
     tile_rows: Option<usize>,
@@ -185,7 +187,7 @@ impl Shape {
         let rows = ROWS_OF_TILE * row_tiles * row_warps + CELLS;
         let room = |chunks: usize| M2L_BUFFERS * bytes * rows * ((chunk(chunks) / 4) | 1) * 4 + rest;
         let chunks = (1..=terms).find(|chunks| room(*chunks) <= SHARED_MEMORY).unwrap_or(terms);
-        let (threads, shared, blocks, cell_tiles) = if real == Real::F32 { (128, 2, 8, 2) } else { (128, 1, 4, 1) };
+        let (blocks, cell_tiles) = if real == Real::F32 { (16, 2) } else { (8, 1) };
         // A thread's sums, of which f32 has two, and what it multiplies.
         let registers = 8 * cell_tiles * row_tiles + 72;
         let by_registers = REGISTERS / (registers * 2 * CELLS / cell_tiles * row_warps);
@@ -201,8 +203,8 @@ impl Shape {
             cell_tiles,
             m2l_blocks: (ALL_SHARED_MEMORY / room(chunks)).min(by_registers).clamp(1, 8),
             families: if terms <= 64 { 4 } else { 2 },
-            threads,
-            shared,
+            threads: 64,
+            shared: [3, 4],
             blocks,
             tile_rows,
             buffers: 0,
@@ -219,7 +221,7 @@ impl Shape {
             return self;
         }
         let (bytes, blocks) = if real == Real::F32 { (4, 5) } else { (8, 3) };
-        let shape = Shape { threads: 128, shared: 1, blocks, wanted, ..self };
+        let shape = Shape { threads: 128, shared: [1, 1], blocks, wanted, ..self };
         let term = shape.results() * bytes;
         let (l2p_warps, m2p_warps) = (warps(4, term * self.terms), warps(8, term * (self.terms + TOGETHER)));
         Shape { l2p_warps, m2p_warps, ..shape }
@@ -340,7 +342,7 @@ impl Shape {
 
     /// Targets that a block of P2P takes at most.
     pub fn targets(&self) -> usize {
-        self.threads * self.shared
+        self.threads * self.shared[1]
     }
 }
 
@@ -464,10 +466,11 @@ fn with_tables<T: Number>(
         ("CELL_TILES", shape.cell_tiles),
         ("M2L_BUFFERS", M2L_BUFFERS),
         ("THREADS", shape.threads),
-        ("SHARED", shape.shared),
-        ("UNROLL", 8),
-        ("UNROLL_GUARDED", 2),
-        ("TILE", if shape.wanted.dipoles { 512 } else { 1024 }),
+        ("LEAST_SHARED", shape.shared[0]),
+        ("SHARED", shape.shared[1]),
+        ("UNROLL", 4),
+        ("UNROLL_GUARDED", 1),
+        ("TILE", 512),
         ("BLOCKS", shape.blocks),
         ("MOST_TARGETS", shape.targets()),
     ];

@@ -122,6 +122,9 @@ PF bool is_source(const Record &r) { return !(r.q == 0 && signbit(r.q)); }
 
 PF double side(const uint32_t level) { return (double)(1u << level); }
 
+// The edge of a cell, in boxes.
+PF double edge_of(const uint32_t level) { return number((uint64_t)(1023 - level) << 52); }
+
 // The places of a cell's particles are taken to its centre, in units of its edge.
 struct Middle { double x, y, z, side; };
 
@@ -129,7 +132,8 @@ PF Middle middle_of(const Cell &c)
 {
     const double s = side(c.level), half = 0.5 - 0.5 * s;
 #if SINGLE
-    return {(c.x + half) / s, (c.y + half) / s, (c.z + half) / s, s};
+    const double e = edge_of(c.level);
+    return {(c.x + half) * e, (c.y + half) * e, (c.z + half) * e, s};
 #else
     return {c.x + half, c.y + half, c.z + half, s};
 #endif
