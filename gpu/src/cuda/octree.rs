@@ -37,7 +37,7 @@ use fmm::expansion::solid::dense::Dense;
 use fmm::octree::options::Wanted;
 use fmm::parallel::prelude::*;
 use fmm::tree::boxmap::BoxMap;
-use memory::{Cells, Particles, Parts, Problem, Tables};
+use memory::{Capacity, Cells, Particles, Parts, Problem, Tables, with_fitting};
 use periodic::Images;
 use pg2::backend::cuda::p2p::{Real, Unfit};
 use pg2::graph::Graph;
@@ -101,7 +101,7 @@ pub enum TreeKind {
 }
 
 /// All kernels of the tree of one depth.
-const KERNELS: [&str; 24] = [
+const KERNELS: [&str; 25] = [
     "bounds",
     "all_bounds",
     "sample",
@@ -114,6 +114,7 @@ const KERNELS: [&str; 24] = [
     "scan_add",
     "scatter",
     "settle",
+    "refill",
     "merge",
     "p2m",
     "m2m",
@@ -259,7 +260,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
         Ok(Loaded {
             kernels,
             tables,
-            particles: Particles::new(device, 0, 0, shape)?,
+            particles: Particles::new(device, &Capacity::default(), shape)?,
             cells: None,
             adaptive: None,
             images: match periodic {
@@ -358,19 +359,24 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             self.loaded.iter_mut().for_each(|loaded| loaded.cells = None);
         }
         (self.n, self.parts) = (all, parts);
+        let (shape, prices, first_level) = (self.shape, self.prices, self.first_level());
+        let tree = |n: usize| (depth_for(n, best_leaf(n, prices)), first_level);
         for (k, ((device, loaded), number)) in team.devices.iter().zip(&mut self.loaded).zip(team.own()).enumerate() {
             let share = [sources, targets.unwrap_or(0)].map(|n| share_of(n, team.devices.len(), k));
             let n = share[0].len() + share[1].len();
-            if share != loaded.share || loaded.particles.room < n {
+            let has_memories = (loaded.particles.devices > 1) == (parts.devices > 1);
+            if share != loaded.share || loaded.particles.room < n || !has_memories {
                 // The old ones go first.
-                (loaded.cells, loaded.particles) = (None, Particles::new(device, 0, 0, &self.shape)?);
-                let bytes = n as u64 * Particles::<T, C>::bytes(&self.shape);
-                device.check_capacity(bytes, "this FMM")?;
+                let none = Particles::new(device, &Capacity::default(), &self.shape)?;
+                (loaded.cells, loaded.particles) = (None, none);
+                let capacity = Capacity { n, room: n, devices: parts.devices };
+                let bytes = capacity.bytes::<T>(&self.shape);
+                device.check_capacity(bytes, "this FMM").map_err(|e| with_fitting::<T, C>(e, device, &shape, tree))?;
                 // Of several GPUs each usually has more particles around its leaves than in its share. To allocate memory for them later
                 // costs more, and where memory is ample, some more of it does not matter.
                 let is_ample = parts.devices > 1 && device.check_capacity(3 * bytes, "this FMM").is_ok();
                 let room = if is_ample { n + n / 4 } else { n };
-                loaded.particles = Particles::new(device, n, room, &self.shape)?;
+                loaded.particles = Particles::new(device, &Capacity { room, ..capacity }, &self.shape)?;
             }
             let places = &mut loaded.places;
             places.number = share[0].start as u64;
@@ -443,7 +449,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
 
     /// Where a GPU has the results of its share after a run.
     fn results<'a>(&self, loaded: &'a Loaded<T, C>) -> &'a C::Memory<T> {
-        if self.parts.devices > 1 { &loaded.particles.near } else { &loaded.particles.out }
+        if self.parts.devices > 1 { &loaded.particles.near } else { &loaded.particles.records }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::cuda::compile::Arithmetic;
 use cudarc::driver::DeviceRepr;
 use libloading::Library;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -67,6 +68,15 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 pub struct Window {
     number: u64,
     bytes: Arc<Shared>,
+}
+
+thread_local! {
+    static ALLOCATED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Bytes that the thread has allocated on devices, given back or not.
+pub fn allocated() -> u64 {
+    ALLOCATED.get()
 }
 
 /// Memory of a GPU, as aligned as its kernels want it.
@@ -166,6 +176,7 @@ impl GpuDevice for HostDevice {
 
     fn allocate<T: Plain>(&self, count: usize) -> Result<Memory<T>, CudaError> {
         let layout = Layout::from_size_align(count.max(1) * size_of::<T>(), 64).expect("a size");
+        ALLOCATED.set(ALLOCATED.get() + layout.size() as u64);
         // SAFETY: the size is not 0.
         Ok(Memory { place: unsafe { alloc_zeroed(layout) }, layout, count: count.max(1), kind: PhantomData })
     }

@@ -109,6 +109,7 @@ struct Problem {
     const int64_t *moments;                 // and those of all charges
     const double *law;                      // of a black-box expansion: see setting.cu
     const double *dipoles[3];               // of the share of the input
+    uint64_t again_room;                    // targets that `again` has room for
 };
 
 // The cells of all levels from the first one with expansions to before this one.

@@ -42,8 +42,8 @@ PF uint32_t child_step(const uint32_t octant, const uint32_t level)
     return (octant >> 2 & 1) | ((octant >> 1 & 1) | (octant & 1) << (level + 1)) << (level + 1);
 }
 
-// A warp a leaf: adds the local expansion to what P2P gave, and writes all in boxes: in the order of the input, or, with several GPUs,
-// for each part of the input in the order of the sorted share.
+// A warp a leaf: adds the local expansion to what P2P gave, and writes all in boxes: in its place, or, with several GPUs, for each part of
+// the input in the order of the sorted share.
 extern "C" __global__ void __launch_bounds__(32 * L2P_WARPS) l2p(const Problem p)
 {
     __shared__ Result all[L2P_WARPS][TERMS];
@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(32 * L2P_WARPS) l2p(const Problem p
         if (!is_number(out))
             atomicAdd((unsigned long long *)&p.status->lost, 1ull);
         if (p.devices == 1) {
-            p.out[p.order[i]] = out;
+            p.near[i] = out;
         } else {
             const Slot slot = slot_of(p, cell, i - start);
             p.out[p.bases[slot.part] + slot.slot] = out;
@@ -87,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(32 * L2P_WARPS) l2p(const Problem p
     }
 }
 
-// With several GPUs: brings results from the order of the sorted share, in `records`, to that of the input, in `near`.
+// Brings results from the order of the sorted share, in `records`, to that of the input, in `near`. One GPU has them the other way round.
 extern "C" __global__ void __launch_bounds__(256) spread(const Problem p)
 {
     const uint32_t k = blockIdx.x * 256u + threadIdx.x;

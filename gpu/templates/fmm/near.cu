@@ -18,7 +18,6 @@ struct Near { uint32_t first, end; Image image; };
 
 // The cells around a cell have up to so many of them: a row of three cells, or where a row leaves the box, a cell.
 #define NEAR_PARTS 27
-#define OWN_PART 13     // the one that the cell is in
 
 PF Near near_part(const Problem &p, const uint32_t cell, const uint32_t part)
 {
@@ -40,7 +39,6 @@ PF Near near_part(const Problem &p, const uint32_t cell, const uint32_t part)
 struct Near { uint32_t first, end; Image image; };
 
 #define NEAR_PARTS 9
-#define OWN_PART 4
 
 PF Near near_part(const Problem &p, const uint32_t cell, const uint32_t part)
 {
@@ -48,6 +46,8 @@ PF Near near_part(const Problem &p, const uint32_t cell, const uint32_t part)
     return {row.x, row.y, {0, 0, 0}};
 }
 #endif
+
+#define OWN_PART (NEAR_PARTS / 2)   // the one that the cell is in
 
 // A warp: the stretches of the particles near a cell that are none of a block's targets. What stands before these in their part and what
 // stands behind them are two.
@@ -133,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(128) again(const Problem p)
 {
     __shared__ double all[128][RESULTS];
     const double edge = p.size / SIDE(p.depth), close = SINGLE ? edge * edge * CLOSE : 0;
-    for (uint64_t k = blockIdx.x; k < p.status->again; k += gridDim.x) {
+    for (uint64_t k = blockIdx.x; k < min(p.status->again, p.again_room); k += gridDim.x) {
         const uint32_t i = p.again[k], cell = cell_of(p.records[i], p);
         const Wide at = wide_of(i, cell, p);
         double sum[RESULTS] = {};

@@ -80,8 +80,12 @@ PF void add_block(const Problem &p, const TargetPart &targets, const Setting &se
     take_joined(sums, (TargetSums *)block.tile, d, targets.count, [&](const uint32_t target, const TargetSums &sum) {
         const uint32_t i = targets.first + target;
         p.near[i] = result_of(sum);
-        if (sum.close != 1 && !(p.is_apart && is_source(p.records[i])))
-            p.again[atomicAdd((unsigned long long *)&p.status->again, 1ull)] = i;
+        if (sum.close == 1 || (p.is_apart && is_source(p.records[i])))
+            return;
+        // Without room for it, it is counted alone, and the host sees that later.
+        const uint64_t k = atomicAdd((unsigned long long *)&p.status->again, 1ull);
+        if (k < p.again_room)
+            p.again[k] = i;
     });
 }
 

@@ -251,6 +251,14 @@ extern "C" __global__ void __launch_bounds__(256) settle(const Problem p)
     p.share[place] = record(own, p);
 }
 
+// The sorted share once more, for other charges of its particles.
+extern "C" __global__ void __launch_bounds__(256) refill(const Problem p)
+{
+    const uint32_t place = blockIdx.x * 256u + threadIdx.x;
+    if (place < p.n)
+        p.share[place] = record(p.order[place], p);
+}
+
 // Puts `count` particles of a part of the input, from its sorted share's place `first` on, where they belong among all of the leaves
 // around. They are in this GPU's share, or stand among what arrived from `from` on.
 extern "C" __global__ void __launch_bounds__(256) merge(const Problem p, const uint32_t part, const uint32_t first, const uint32_t count, const uint32_t from)

@@ -124,7 +124,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
         });
         let (near, out) = match is_shared {
             true => (memory.near.place(device), device.place(&particles.near)),
-            false => (device.place(&particles.near), device.place(&particles.out)),
+            false => (device.place(&particles.near), device.place(&particles.records)),
         };
         let problem = Problem {
             input: [x, y, z, q],
@@ -347,6 +347,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             potential: boxes / (units.length * units.potential),
             gradient: boxes * boxes / (units.length * units.length * units.gradient),
             n: self.n as u64,
+            again_room: self.n as u64,
             targets: if is_apart == 1 { shares.sources() } else { self.n } as u64,
             is_apart,
             is_shared: (shares.0.len() > 1) as u64,

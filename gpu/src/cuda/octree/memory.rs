@@ -168,6 +168,8 @@ pub struct Problem {
     pub law: u64,
     /// Components of dipole moments.
     pub dipoles: [u64; 3],
+    /// Targets that `again` has room for.
+    pub again_room: u64,
 }
 
 // SAFETY: plain numbers in the order of the kernels' struct.
@@ -243,16 +245,52 @@ pub struct Particles<T: Plain, C: GpuDevice> {
     pub order: C::Memory<u32>,
     /// With several GPUs of one process, where each of them has its share: the words of the kernels' struct.
     pub peers: C::Memory<u64>,
+    /// Of one GPU, the targets that are computed again; and how many of them there is room for.
+    pub again: C::Memory<u32>,
+    pub again_room: usize,
     /// The most particles, of the share or around, that fit into each of the rest, and numbers that it has for each.
     pub room: usize,
+    /// GPUs of the runs that this serves.
+    pub devices: usize,
     width: usize,
-    /// Sorted particles around. With several GPUs, then the results of the sorted share.
+    /// Sorted particles around. With several GPUs, then the results of the sorted share, and of one, those in the order of the input.
     pub records: C::Memory<T>,
     /// Cells and ranks of the share; what other GPUs sent of the particles around; what P2P gives; with several GPUs, the results of
-    /// the share.
+    /// the share, and of one, those of the sorted share.
     pub near: C::Memory<T>,
-    /// With several GPUs, the sorted share; lists of P2P; results of own leaves, which are those of the share if there is one GPU.
+    /// With several GPUs, the sorted share; lists of P2P; results of own leaves.
     pub out: C::Memory<T>,
+}
+
+/// The number of particles that a GPU has memory for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Capacity {
+    /// Of its share.
+    pub n: usize,
+    /// Of the share or around it, whichever are more.
+    pub room: usize,
+    /// GPUs of the run.
+    pub devices: usize,
+}
+
+impl Capacity {
+    /// Targets to be computed again that one GPU has room for at first: few are, unless many particles are in one place.
+    fn again(&self) -> usize {
+        if self.devices > 1 { 0 } else { self.n.min(self.n / 8 + 1024) }
+    }
+
+    /// The memories of `width` numbers a particle.
+    fn memories(&self) -> usize {
+        if self.devices > 1 { 3 } else { 2 }
+    }
+
+    /// The bytes of all of it.
+    pub fn bytes<T: Number>(&self, shape: &Shape) -> u64 {
+        let columns = if shape.wanted.dipoles { 7 } else { 4 };
+        let of_share = (8 * columns + 4) * self.n + 4 * self.again();
+        let around = self.memories() * shape.width() * size_of::<T>() * self.room;
+        (of_share + around + (1 + BOUNDS_BLOCKS as usize) * size_of::<Bounds>()) as u64
+    }
 }
 
 /// The data of each cell of a tree.
@@ -378,19 +416,14 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
 }
 
 impl<T: Number, C: GpuDevice> Particles<T, C> {
-    /// Bytes of each particle of the share.
-    pub fn bytes(shape: &Shape) -> u64 {
-        let columns = if shape.wanted.dipoles { 7 } else { 4 };
-        8 * columns + 4 + 3 * Self::bytes_of_one(shape.width())
-    }
-
     /// Of one of the memories of `width` numbers.
     fn bytes_of_one(width: usize) -> u64 {
         (width * size_of::<T>()) as u64
     }
 
-    /// For a share of so many, with capacity for so many around, of which there may be more.
-    pub fn new(device: &C, n: usize, room: usize, shape: &Shape) -> Result<Particles<T, C>, CudaError> {
+    /// For so many, of which there may be more around.
+    pub fn new(device: &C, capacity: &Capacity, shape: &Shape) -> Result<Particles<T, C>, CudaError> {
+        let Capacity { n, room, devices } = *capacity;
         let column = || device.allocate::<f64>(n);
         let moment = || device.allocate::<f64>(if shape.wanted.dipoles { n } else { 0 });
         let width = shape.width();
@@ -401,12 +434,28 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
             bounds: device.allocate(1 + BOUNDS_BLOCKS as usize)?,
             order: device.allocate(n)?,
             peers: device.allocate(0)?,
+            again: device.allocate(capacity.again())?,
+            again_room: capacity.again(),
             room,
+            devices,
             width,
             records: device.allocate(width * room)?,
             near: device.allocate(width * room)?,
-            out: device.allocate(width * room)?,
+            out: device.allocate(if devices > 1 { width * room } else { 0 })?,
         })
+    }
+
+    /// Room for all targets to be computed again, if there is too little for so many; whether there was.
+    pub fn grow_again(&mut self, device: &C, count: u64) -> Result<bool, CudaError> {
+        if count <= self.again_room as u64 {
+            return Ok(false);
+        }
+        // The old one goes first.
+        (self.again, self.again_room) = (device.allocate(0)?, 0);
+        device.finish()?;
+        device.check_capacity((size_of::<u32>() * self.n) as u64, "this FMM")?;
+        (self.again, self.again_room) = (device.allocate(self.n)?, self.n);
+        Ok(true)
     }
 
     /// A column of the input: x, y, z, the charge, or a component of the moment.
@@ -470,18 +519,26 @@ impl Parts {
     }
 }
 
-impl<T: Number, C: GpuDevice> Cells<T, C> {
+/// The sizes of a tree of one depth, in numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct CellCounts {
+    depth: u32,
+    leaves: usize,
+    blocks: usize,
+    counted: usize,
+    /// With several GPUs: starts of cells, and of rows, in each part, and sums of these.
+    of_parts: usize,
+    of_rows: usize,
+    sums: usize,
+    parts: usize,
+    /// Of expansions of all levels from the first one that has them on.
+    expansions: usize,
+}
+
+impl CellCounts {
     /// For `n` particles in all, of parts of the input.
-    pub fn new(
-        device: &C,
-        shape: &Shape,
-        (depth, first_level): (u32, u32),
-        n: usize,
-        parts: Parts,
-    ) -> Result<Cells<T, C>, CudaError> {
+    pub fn new(shape: &Shape, (depth, first_level): (u32, u32), n: usize, parts: Parts) -> CellCounts {
         let leaves = 1usize << (3 * depth);
-        let blocks = leaves.min(n) + n / shape.targets() + 1;
-        let counted = Status::WORDS + Rows::words(depth);
         let (of_parts, of_rows, sums) = match parts.devices {
             1 => (0, 0, 0),
             _ => {
@@ -490,11 +547,52 @@ impl<T: Number, C: GpuDevice> Cells<T, C> {
                 (parts.count() * places, rows, (parts.kinds * places).div_ceil(1024))
             }
         };
-        // Expansions of all levels from the first one that has them on.
-        let numbers = level_start(depth + 1, first_level) * shape.pitch;
-        let words = of_parts + of_rows + sums + parts.count();
-        let bytes = 4 * words + 12 * leaves + 8 * (blocks + counted) + 2 * numbers * size_of::<T>();
-        device.check_capacity(bytes as u64, "this FMM")?;
+        CellCounts {
+            depth,
+            leaves,
+            blocks: leaves.min(n) + n / shape.targets() + 1,
+            counted: Status::WORDS + Rows::words(depth),
+            of_parts,
+            of_rows,
+            sums,
+            parts: parts.count(),
+            expansions: level_start(depth + 1, first_level) * shape.pitch,
+        }
+    }
+
+    /// The bytes of all of it.
+    pub fn bytes<T: Number>(&self) -> u64 {
+        let words = self.of_parts + self.of_rows + self.sums + self.parts + self.leaves + 1;
+        let pairs = self.leaves.div_ceil(1024) + self.leaves + 1 + self.blocks + self.counted;
+        (4 * words + 8 * pairs + 2 * self.expansions * size_of::<T>()) as u64
+    }
+}
+
+/// Adds to what a GPU refuses how many particles fit on one, with the cells of their tree: its depth, and its first level with expansions.
+pub fn with_fitting<T: Number, C: GpuDevice>(
+    refused: CudaError,
+    device: &C,
+    shape: &Shape,
+    tree: impl Fn(usize) -> (u32, u32),
+) -> CudaError {
+    let CudaError::TooLarge(why) = refused else { return refused };
+    let fits = |n: usize| {
+        let cells = CellCounts::new(shape, tree(n), n, Parts { devices: 1, kinds: 1 });
+        let particles = Capacity { n, room: n, devices: 1 };
+        device.check_capacity(particles.bytes::<T>(shape) + cells.bytes::<T>(), "this FMM").is_ok()
+    };
+    let (mut most, mut above) = (0, u32::MAX as usize);
+    while above - most > 1 + most / 1000 {
+        let n = most + (above - most) / 2;
+        if fits(n) { most = n } else { above = n }
+    }
+    CudaError::TooLarge(format!("{why}; about {most} particles fit on one, and `--gpus` shares them among several"))
+}
+
+impl<T: Number, C: GpuDevice> Cells<T, C> {
+    pub fn new(device: &C, counts: &CellCounts) -> Result<Cells<T, C>, CudaError> {
+        let CellCounts { depth, leaves, blocks, counted, of_parts, of_rows, sums, parts, expansions } = *counts;
+        device.check_capacity(counts.bytes::<T>(), "this FMM")?;
         Ok(Cells {
             depth,
             parts: device.allocate(of_parts)?,
@@ -505,10 +603,10 @@ impl<T: Number, C: GpuDevice> Cells<T, C> {
             starts: device.allocate(leaves + 1)?,
             counted: device.allocate(counted)?,
             row_parts: device.allocate(of_rows)?,
-            bases: device.allocate(parts.count())?,
+            bases: device.allocate(parts)?,
             work: device.allocate(blocks)?,
-            m: device.allocate(numbers)?,
-            l: device.allocate(numbers)?,
+            m: device.allocate(expansions)?,
+            l: device.allocate(expansions)?,
         })
     }
 
@@ -525,5 +623,52 @@ impl<T: Number, C: GpuDevice> Cells<T, C> {
         let mut words = [0; Status::WORDS];
         device.read(&self.counted, 0, &mut words)?;
         Ok(Status::new(&words))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::on_host::{self, HostDevice};
+
+    #[test]
+    fn memory_is_foreseen_to_the_byte() {
+        let device = HostDevice::default();
+        let shape = Shape::new(Basis::Harmonics, 5, f32::REAL);
+        // A memory of nothing takes one number.
+        let takes = |foreseen: u64, make: &dyn Fn()| {
+            let before = on_host::allocated();
+            make();
+            let taken = on_host::allocated() - before;
+            assert!((foreseen..foreseen + 64).contains(&taken), "{taken} bytes, {foreseen} foreseen");
+        };
+        for (n, depth, devices) in [(1, 0, 1), (1000, 2, 1), (5000, 3, 1), (1000, 2, 3)] {
+            let capacity = Capacity { n, room: n + n / 4, devices };
+            takes(capacity.bytes::<f32>(&shape), &|| drop(Particles::<f32, _>::new(&device, &capacity, &shape)));
+            let counts = CellCounts::new(&shape, (depth, 2), n, Parts { devices, kinds: 1 });
+            takes(counts.bytes::<f32>(), &|| drop(Cells::<f32, _>::new(&device, &counts)));
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_particles_that_fit() {
+        let shape = Shape::new(Basis::Harmonics, 5, f32::REAL);
+        let device = HostDevice { most: Some(100_000_000), ..HostDevice::default() };
+        let refused = device.check_capacity(200_000_000, "this FMM").expect_err("it is too much");
+        let CudaError::TooLarge(why) = with_fitting::<f32, _>(refused, &device, &shape, |_| (5, 2)) else {
+            panic!("it is too large still")
+        };
+        // Cells take 11.6 MB, and each particle 68.5 bytes and, beside a block of P2P of each leaf, a 256th of one more.
+        let most: usize =
+            why.split("about ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok()).expect("a number");
+        assert!((1_280_000..1_300_000).contains(&most) && why.contains("`--gpus`"), "{why}");
+    }
+
+    #[test]
+    fn a_billion_particles_fit_on_a_gpu_of_eighty_gigabytes() {
+        let (n, shape) = (1 << 30, Shape::new(Basis::Harmonics, 5, f32::REAL));
+        let particles = Capacity { n, room: n, devices: 1 }.bytes::<f32>(&shape);
+        let cells = CellCounts::new(&shape, (8, 2), n, Parts { devices: 1, kinds: 1 }).bytes::<f32>();
+        assert_eq!([particles, cells].map(|bytes| bytes / 100_000_000), [735, 58]);
     }
 }

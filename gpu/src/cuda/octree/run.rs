@@ -2,7 +2,7 @@
 
 use super::communicator::{Team, Transfer, bytes_of, numbers, of};
 use super::depth::{cost, m2l_pairs};
-use super::memory::{BOUNDS_BLOCKS, Bounds, Cells, Parts, Problem, Status};
+use super::memory::{BOUNDS_BLOCKS, Bounds, CellCounts, Cells, Particles, Parts, Problem, Status};
 use super::split::{LeafShare, Rows, cost_of, split};
 use super::stages::On;
 use super::{DEEPEST, GpuFmm, Loaded, Run, TreeKind, Units, depth_for, periodic};
@@ -99,9 +99,14 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         }
         self.sort(team, scales, &plan)?;
         tick()?;
-        let all = self.on(team, scales, &plan);
-        self.stages(team, &all, &plan, tick)?;
-        let status = self.status(team)?;
+        self.stages(team, &self.on(team, scales, &plan), &plan, tick)?;
+        let mut status = self.status(team)?;
+        if self.grow_again(team, &status)? {
+            // Results stand where the sorted particles were.
+            self.on(team, scales, &plan).iter().try_for_each(On::refill)?;
+            self.stages(team, &self.on(team, scales, &plan), &plan, &mut || Ok(()))?;
+            status = self.status(team)?;
+        }
         if status.lost > 0 {
             return Ok(Err("some particles are so close that a result leaves the arithmetic".into()));
         }
@@ -118,6 +123,20 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             work: own.iter().map(|part| 1e-9 * cost_of(&plan.rows.rows, part, plan.depth, self.prices)).sum(),
             targets: own.iter().map(|part| part.targets as u64).sum(),
         }))
+    }
+
+    /// Whether one GPU lacked room for targets to be computed again, which it has after this, with nothing counted.
+    fn grow_again(&mut self, team: &Team<C>, status: &Status) -> Result<bool, CudaError> {
+        if team.all() > 1 {
+            return Ok(false);
+        }
+        let (device, loaded) = (&team.devices[0], &mut self.loaded[0]);
+        let is_grown = loaded.particles.grow_again(device, status.again)?;
+        if is_grown {
+            let cells = loaded.cells.as_mut().expect("it has a tree");
+            device.write(&Status::default().words(), &mut cells.counted, 0)?;
+        }
+        Ok(is_grown)
     }
 
     /// The counts that the GPUs made while they computed.
@@ -234,7 +253,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         for ((device, loaded), number) in team.devices.iter().zip(&mut self.loaded).zip(team.own()) {
             if loaded.cells.as_ref().is_none_or(|cells| cells.depth != depth) {
                 loaded.cells = None;
-                loaded.cells = Some(Cells::new(device, &self.shape, (depth, first), n, parts)?);
+                loaded.cells = Some(Cells::new(device, &CellCounts::new(&self.shape, (depth, first), n, parts))?);
                 loaded.places = loaded.problem(device, parts);
             }
             let cells = loaded.cells.as_mut().expect("it was made");
@@ -316,7 +335,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
                 }
                 None => problem,
             };
-            On { device, loaded, problem: loaded.lists(problem, part), part: *part }
+            On { device, loaded, problem: loaded.lists(device, problem, part), part: *part }
         };
         team.devices.iter().zip(&self.loaded).zip(&plan.parts[team.own()]).map(on).collect()
     }
@@ -383,11 +402,16 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
         problem
     }
 
-    /// With the lists of P2P, which stand where the sorted share was, and where results come later.
-    fn lists(&self, problem: Problem, part: &LeafShare) -> Problem {
+    /// With the lists of P2P, which with several GPUs stand where the sorted share was, and where results come later.
+    fn lists(&self, device: &C, problem: Problem, part: &LeafShare) -> Problem {
+        let Particles { again, again_room, .. } = &self.particles;
+        if problem.devices == 1 {
+            return Problem { again: device.place(again), again_room: *again_room as u64, ..problem };
+        }
         let [targets, particles] = [part.targets, part.particles].map(|count| count as u64 * size_of::<u32>() as u64);
         let again = problem.out;
-        Problem { again, wide_at: again + targets, wanted: again + targets + particles, ..problem }
+        let (wide_at, wanted) = (again + targets, again + targets + particles);
+        Problem { again, again_room: part.targets as u64, wide_at, wanted, ..problem }
     }
 }
 

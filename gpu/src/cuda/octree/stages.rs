@@ -181,10 +181,10 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         team.transfer(&m, &m, &copies)
     }
 
-    /// Gives every GPU what all have for its share of the input.
+    /// Gives every GPU what all have for its share of the input, in the order of that.
     fn exchange_results(&self, team: &Team<C>, all: &[On<T, C>], plan: &Plan) -> Result<(), CudaError> {
         if team.all() == 1 {
-            return Ok(());
+            return all.iter().try_for_each(On::spread_alone);
         }
         let (from, to): (Vec<_>, Vec<_>) =
             all.iter().map(|on| (&on.loaded.particles.out, &on.loaded.particles.records)).unzip();
@@ -231,6 +231,18 @@ impl<T: Number, C: GpuDevice> On<'_, T, C> {
     /// A kernel with a thread for each of some particles.
     pub fn of_particles(&self, name: &str, particles: u32, numbers: &[u32]) -> Result<(), CudaError> {
         self.launch(name, Size::of_threads(particles as usize), numbers)
+    }
+
+    /// Brings the results of one GPU, which has no others to wait for, from their places among sorted particles to where these stood.
+    fn spread_alone(&self) -> Result<(), CudaError> {
+        let Problem { near, records, n, .. } = self.problem;
+        let problem = Problem { near: records, records: near, ..self.problem };
+        self.loaded.kernels.launch(self.device, "spread", Size::of_threads(n as usize), &problem, &[])
+    }
+
+    /// Makes the sorted particles of its share once more.
+    pub fn refill(&self) -> Result<(), CudaError> {
+        self.of_particles("refill", self.problem.n as u32, &[])
     }
 
     /// Puts the particles of its share in order.

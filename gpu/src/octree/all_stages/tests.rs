@@ -158,6 +158,22 @@ fn gpus_that_hold_parts_of_crowded_particles_give_the_bits_of_one() {
 }
 
 #[test]
+fn targets_that_are_computed_again_get_the_room_that_they_need() {
+    if !on_host::is_there() {
+        return;
+    }
+    // More of them than a GPU has room for at first.
+    let mut crowd = generate(1500, Distribution::Uniform, Charge::Positive, 1);
+    for column in [&mut crowd.x, &mut crowd.y, &mut crowd.z] {
+        column[..1400].iter_mut().for_each(|x| *x = 0.4 + 1e-6 * *x);
+    }
+    let found = computed::<f32>(crowd.columns().into(), &[&crowd.q, &crowd.q], 1, 2, 64);
+    let error = error::measure(&crowd, &found.fields[0], 200, 1, 0.0).gradient_rel_l2.expect("a gradient");
+    assert!(found.stats.recomputed >= 2800 && error < 1e-6, "{:?}, error {error:.1e}", found.stats);
+    assert!(found.fields[0] == found.fields[1], "the second run, with room for all, gives the same bits");
+}
+
+#[test]
 fn a_gpu_that_stands_for_several_gives_the_bits_of_one() {
     if let Err(why) = device::found().and_then(|_| compile::check()) {
         eprintln!("skipped: no CUDA device ({why})");

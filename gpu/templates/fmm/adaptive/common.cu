@@ -91,6 +91,7 @@ struct Problem {
     const int64_t *moments;     // and those of all charges
     const double *law;          // of a black-box expansion: see setting.cu
     const double *dipoles[3];
+    uint64_t again_room;        // targets that `again` has room for
 };
 
 // An image of the box, by how many periods it is away: from -1 to 1 along each axis. Without periodic boundaries, the box itself.

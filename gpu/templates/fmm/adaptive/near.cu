@@ -94,7 +94,7 @@ PF Record wide_of(const Problem &p, const uint32_t sorted)
 extern "C" __global__ void __launch_bounds__(AGAIN_THREADS) again(const Problem p)
 {
     __shared__ double all[AGAIN_THREADS][RESULTS];
-    for (uint64_t k = blockIdx.x; k < p.status->again; k += gridDim.x) {
+    for (uint64_t k = blockIdx.x; k < min(p.status->again, p.again_room); k += gridDim.x) {
         const uint32_t i = p.again[k], leaf = leaf_of(p, i);
         const Cell own = p.cells[p.leaves[leaf]];
         const double edge = p.size / side(own.level), close = SINGLE ? edge * edge * CLOSE : 0;

@@ -178,6 +178,8 @@ pub struct Problem {
     pub law: u64,
     /// Components of dipole moments.
     pub dipoles: [u64; 3],
+    /// Targets that `again` has room for.
+    pub again_room: u64,
 }
 
 // SAFETY: plain numbers in the order of the kernels' struct.
