@@ -89,6 +89,33 @@ PF void add_block(const Problem &p, const TargetPart &targets, const Setting &se
     });
 }
 
+// The number of targets a thread with which the fewest threads are idle.
+PF uint32_t best_shared(const uint32_t targets)
+{
+    uint32_t best = SHARED, ways = divide(targets, SHARED).ways;
+#pragma unroll
+    for (uint32_t shared = SHARED - 1; shared >= LEAST_SHARED; shared--) {
+        const uint32_t own = divide(targets, shared).ways;
+        if (shared * ways < best * own)
+            (best = shared, ways = own);
+    }
+    return best;
+}
+
+// The sums of a block with `best` targets a thread, of which there are S at most.
+template <int S, class Fill>
+PF void add_best_block(const Problem &p, const TargetPart &targets, const Setting &setting, Block &block, const uint32_t parts,
+                       const Fill fill, const uint32_t best)
+{
+    if constexpr (S > LEAST_SHARED) {
+        if (best < S) {
+            add_best_block<S - 1>(p, targets, setting, block, parts, fill, best);
+            return;
+        }
+    }
+    add_block<S>(p, targets, setting, block, parts, fill);
+}
+
 // All of a block. Of the sources that are none of its targets `fill` brings stretches, of which there are so many parts, to shared memory.
 template <class Fill>
 PF void take_block(const Problem &p, const TargetPart &targets, const Frame &frame, const Setting &setting, Block &block,
@@ -103,10 +130,5 @@ PF void take_block(const Problem &p, const TargetPart &targets, const Frame &fra
         block.frame = frame;
     fill(0);
     __syncthreads();
-    // With fewer targets a thread, or more, that leave fewer threads idle.
-    const uint32_t few = divide(targets.count, LEAST_SHARED).ways, many = divide(targets.count, SHARED).ways;
-    if (LEAST_SHARED * many < SHARED * few)
-        add_block<LEAST_SHARED>(p, targets, setting, block, parts, fill);
-    else
-        add_block<SHARED>(p, targets, setting, block, parts, fill);
+    add_best_block<SHARED>(p, targets, setting, block, parts, fill, best_shared(targets.count));
 }

@@ -120,7 +120,7 @@ pub struct Shape {
     m2l_blocks: usize,
     /// Parents of a block of M2M and L2L.
     pub families: usize,
-    /// Of P2P: threads of a block, targets of a thread, fewer and more, and blocks of a multiprocessor.
+    /// Of P2P: threads of a block, targets of a thread, fewest and most, and blocks of a multiprocessor.
     pub threads: usize,
     shared: [usize; 2],
     blocks: usize,
@@ -187,7 +187,7 @@ impl Shape {
         let rows = ROWS_OF_TILE * row_tiles * row_warps + CELLS;
         let room = |chunks: usize| M2L_BUFFERS * bytes * rows * ((chunk(chunks) / 4) | 1) * 4 + rest;
         let chunks = (1..=terms).find(|chunks| room(*chunks) <= SHARED_MEMORY).unwrap_or(terms);
-        let (blocks, cell_tiles) = if real == Real::F32 { (16, 2) } else { (8, 1) };
+        let (shared, blocks, cell_tiles) = if real == Real::F32 { ([3, 5], 16, 2) } else { ([2, 4], 8, 1) };
         // A thread's sums, of which f32 has two, and what it multiplies.
         let registers = 8 * cell_tiles * row_tiles + 72;
         let by_registers = REGISTERS / (registers * 2 * CELLS / cell_tiles * row_warps);
@@ -204,7 +204,7 @@ impl Shape {
             m2l_blocks: (ALL_SHARED_MEMORY / room(chunks)).min(by_registers).clamp(1, 8),
             families: if terms <= 64 { 4 } else { 2 },
             threads: 64,
-            shared: [3, 4],
+            shared,
             blocks,
             tile_rows,
             buffers: 0,
