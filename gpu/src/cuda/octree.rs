@@ -11,6 +11,7 @@
 mod adaptive;
 mod ask;
 mod black_box;
+mod cells;
 pub mod communicator;
 mod depth;
 pub mod links;
@@ -19,9 +20,11 @@ mod memory;
 mod periodic;
 mod reference;
 pub mod resident;
+mod results;
 mod run;
 mod split;
 mod stages;
+mod tables;
 mod text;
 
 use super::CudaError;
@@ -31,18 +34,19 @@ use super::gpu_device::{GpuDevice, Size};
 use super::p2p::Number;
 use adaptive::Adaptive;
 use black_box::BlackBox;
+use cells::Cells;
 use communicator::{Team, bytes_of};
 use fmm::data::periodic::Periodic;
 use fmm::expansion::solid::dense::Dense;
 use fmm::octree::options::Wanted;
-use fmm::parallel::prelude::*;
 use fmm::tree::boxmap::BoxMap;
-use memory::{Capacity, Cells, Particles, Parts, Problem, Tables, with_fitting};
+use memory::{Capacity, Particles, Parts, Problem, with_fitting};
 use periodic::Images;
 use pg2::backend::cuda::p2p::{Real, Unfit};
 use pg2::graph::Graph;
-use std::mem::MaybeUninit;
+use results::Results;
 use std::ops::Range;
+use tables::Tables;
 use text::Shape;
 
 pub use black_box::MOST_BLACK_BOX;
@@ -458,46 +462,6 @@ fn share_of(n: usize, devices: usize, device: usize) -> Range<usize> {
     n * device / devices..n * (device + 1) / devices
 }
 
-/// Particles whose results a thread brings to columns at a time.
-const SPREAD: usize = 8192;
-
-/// Results of particles one behind the other, of which the first numbers go to columns, each times its factor.
-struct Results<'a, const N: usize> {
-    factors: &'a [f64; N],
-    width: usize,
-}
-
-impl<const N: usize> Results<'_, N> {
-    /// Writes a piece of them, which begins at a number and may begin and end within a particle's.
-    fn spread<T: Number>(&self, at: usize, piece: &[T], columns: [&mut [MaybeUninit<f64>]; N]) {
-        let end = at + piece.len();
-        let whole = at.next_multiple_of(self.width).min(end);
-        let cut = (end / self.width * self.width).max(whole);
-        for k in (at..whole).chain(cut..end).filter(|k| k % self.width < N) {
-            let a = k % self.width;
-            columns[a][k / self.width].write(piece[k - at].f64() * self.factors[a]);
-        }
-        let particles = whole / self.width..cut / self.width;
-        self.spread_whole(&piece[whole - at..cut - at], columns.map(|column| &mut column[particles.clone()]));
-    }
-
-    fn spread_whole<T: Number>(&self, values: &[T], columns: [&mut [MaybeUninit<f64>]; N]) {
-        let mut columns = columns.map(|column| column.chunks_mut(SPREAD));
-        let mut next = || columns.each_mut().map(|chunks| chunks.next().expect("there are as many"));
-        let parts: Vec<_> = values.chunks(self.width * SPREAD).map(|values| (values, next())).collect();
-        parts.into_par_iter().for_each(|(values, columns)| {
-            let n = values.len() / self.width;
-            let columns = columns.map(|column| &mut column[..n]);
-            for (k, v) in values.chunks_exact(self.width).take(n).enumerate() {
-                let v = &v[..N];
-                for a in 0..N {
-                    columns[a][k].write(v[a].f64() * self.factors[a]);
-                }
-            }
-        });
-    }
-}
-
 /// Does something for every GPU, each on a thread.
 fn at_once<I: Send>(
     mut all: impl ExactSizeIterator<Item = I>,
@@ -512,26 +476,4 @@ fn at_once<I: Send>(
         let ended = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         ended.collect::<Vec<_>>().into_iter().collect()
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_that_cut_results_give_the_columns_of_all() {
-        let values: Vec<f64> = (0..12 * 7).map(f64::from).collect();
-        for piece in [1, 5, 12, 17, 84] {
-            let mut columns = [(); 10].map(|()| [MaybeUninit::new(0.0); 7]);
-            for (k, part) in values.chunks(piece).enumerate() {
-                let results = Results { factors: &[2.0; 10], width: 12 };
-                results.spread(k * piece, part, columns.each_mut().map(|column| &mut column[..]));
-            }
-            for (a, column) in columns.iter().enumerate() {
-                // SAFETY: all of it was written.
-                let column = column.map(|x| unsafe { x.assume_init() });
-                assert_eq!(column, std::array::from_fn(|k| 2.0 * (12 * k + a) as f64), "{piece}");
-            }
-        }
-    }
 }

@@ -9,9 +9,9 @@ mod stages;
 
 use super::communicator::{Team, Transfer, numbers};
 use super::depth::{Prices, best_leaf, best_of_any, cost};
-use super::memory::Tables;
 use super::periodic::{self, Images};
 use super::run::{Scales, Tick};
+use super::tables::Tables;
 use super::text::{Shape, adaptive as text_of};
 use super::{GpuFmm, Loaded, NEAR2, Run, Status, TreeKind};
 use crate::cuda::CudaError;

@@ -4,8 +4,9 @@
 
 use super::adaptive::Adaptive;
 use super::communicator::Team;
-use super::memory::{Problem, Step, Tables};
+use super::memory::Problem;
 use super::run::Scales;
+use super::tables::{Step, Tables};
 use super::text::Shape;
 use super::{Asked, Extra, FmmBasis, GpuFmm, Loaded, NEAR2, TreeKind, Units, adaptive, basis_of};
 use crate::cuda::CudaError;

@@ -1,14 +1,13 @@
 //! The data on the GPU, and the structs that its kernels read.
 
-use super::black_box::Expanded;
+use super::cells::CellCounts;
 use super::communicator::Raw;
-use super::split::{Rows, Span};
-use super::text::{Basis, Shape, Slopes};
+use super::split::Span;
+use super::text::Shape;
 use crate::cuda::CudaError;
 use crate::cuda::gpu_device::{GpuDevice, Plain};
 use crate::cuda::p2p::Number;
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
-use fmm::expansion::solid::dense::Dense;
 use std::ops::Range;
 
 /// GPUs at most: each takes a step for every particle that is merged, and has the counts of all.
@@ -175,36 +174,6 @@ pub struct Problem {
 // SAFETY: plain numbers in the order of the kernels' struct.
 unsafe impl DeviceRepr for Problem {}
 
-/// A step of the list of an octant: the source from the target, its matrix, and how many of its columns are not 0.
-#[derive(Clone, Copy, Debug)]
-pub struct Step {
-    pub d: [i32; 3],
-    pub matrix: i32,
-    pub columns: i32,
-}
-
-impl Step {
-    /// The numbers that kernels read.
-    pub fn numbers(&self) -> [i32; 5] {
-        let Step { d: [x, y, z], matrix, columns } = *self;
-        [x, y, z, matrix, columns]
-    }
-}
-
-pub struct Tables<T: Plain, C: GpuDevice> {
-    pub up: C::Memory<T>,
-    pub down: C::Memory<T>,
-    pub matrices: C::Memory<T>,
-    pub slopes: C::Memory<T>,
-    pub steps: C::Memory<i32>,
-    /// The steps that stand there, from which those of a kernel are made.
-    pub listed: Vec<Step>,
-    pub slope_terms: C::Memory<i32>,
-    /// The numbers of a kernel that is not 1/r, and what they and `matrices` are for, once they are there.
-    pub law: C::Memory<f64>,
-    pub of: Option<Expanded>,
-}
-
 /// The record of a particle that another GPU asks for: coordinates and the charge.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(16))]
@@ -293,128 +262,6 @@ impl Capacity {
     }
 }
 
-/// The data of each cell of a tree.
-pub struct Cells<T: Plain, C: GpuDevice> {
-    pub depth: u32,
-    /// With several GPUs, of each part of the input.
-    pub parts: C::Memory<u32>,
-    pub counts: C::Memory<u32>,
-    pub share_sums: C::Memory<u32>,
-    pub sums: C::Memory<u64>,
-    pub starts: C::Memory<u64>,
-    /// The words of [`Status`], and behind them those of the rows.
-    pub counted: C::Memory<u64>,
-    pub row_parts: C::Memory<u32>,
-    /// For each part what takes places of its sorted share to those of results.
-    pub bases: C::Memory<u32>,
-    pub work: C::Memory<u64>,
-    pub m: C::Memory<T>,
-    pub l: C::Memory<T>,
-}
-
-/// The input of the kernel that makes the matrices of M2L, and where they come, in blocks of a row each.
-pub struct Making {
-    pub derivatives: u64,
-    pub weights: u64,
-    pub orders: u64,
-    pub matrices: u64,
-    pub rows: usize,
-}
-
-impl<T: Number, C: GpuDevice> Tables<T, C> {
-    /// Of wide products the GPU makes the matrices itself, by `make`.
-    pub fn new(
-        device: &C,
-        dense: &Dense,
-        shape: &Shape,
-        make: impl FnOnce(&Making) -> Result<(), CudaError>,
-    ) -> Result<Tables<T, C>, CudaError> {
-        let is_wide = shape.is_wide();
-        let matrices = match is_wide {
-            // Those of a kernel follow.
-            _ if shape.basis == Basis::Chebyshev => device.allocate(0)?,
-            true => Self::made(device, dense, shape, make)?,
-            false => device.send(&Self::matrices(dense, shape))?,
-        };
-        let rounded = |all: &[Vec<f64>]| if is_wide { Self::by_rows(all, shape) } else { Self::as_they_are(all) };
-        let step = |k: &usize| {
-            let offset = &dense.offsets[*k];
-            Step { d: offset.at.map(|x| -x as i32), matrix: *k as i32, columns: offset.terms as i32 }
-        };
-        let steps: Vec<Step> = dense.lists.iter().flatten().map(step).collect();
-        let numbers: Vec<i32> = steps.iter().flat_map(Step::numbers).collect();
-        let (mut slopes, mut slope_terms) = (Vec::new(), Vec::new());
-        let Slopes { rows, most } = Slopes::new(dense, shape.wanted);
-        for entries in &rows {
-            let filled = (0..most).map(|k| entries.get(k).copied().unwrap_or((0, 0.0)));
-            filled.for_each(|(term, factor)| {
-                slopes.push(T::of(factor));
-                slope_terms.push(term as i32);
-            });
-        }
-        Ok(Tables {
-            up: device.send(&rounded(&dense.up))?,
-            down: device.send(&rounded(&dense.down))?,
-            matrices,
-            slopes: device.send(&slopes)?,
-            steps: device.send(&numbers)?,
-            listed: steps,
-            slope_terms: device.send(&slope_terms)?,
-            law: device.allocate(0)?,
-            of: None,
-        })
-    }
-
-    /// The matrices of M2L, row after row, with zeros behind each row.
-    fn matrices(dense: &Dense, shape: &Shape) -> Vec<T> {
-        let mut matrices = Vec::with_capacity(dense.offsets.len() * shape.terms * shape.pitch);
-        for row in dense.offsets.iter().flat_map(|o| o.matrix.chunks_exact(shape.terms)) {
-            matrices.extend(row.iter().map(|x| T::of(*x)));
-            matrices.resize(matrices.len() + shape.pitch - shape.terms, T::default());
-        }
-        matrices
-    }
-
-    /// The same, made on the GPU.
-    fn made(
-        device: &C,
-        dense: &Dense,
-        shape: &Shape,
-        make: impl FnOnce(&Making) -> Result<(), CudaError>,
-    ) -> Result<C::Memory<T>, CudaError> {
-        let rows = dense.offsets.len() * shape.terms;
-        device.check_capacity((rows * shape.pitch * size_of::<T>()) as u64, "an order as high as this")?;
-        let matrices = device.allocate(rows * shape.pitch)?;
-        let derivatives: Vec<f64> = dense.offsets.iter().flat_map(|o| o.derivatives.iter().copied()).collect();
-        let orders: Vec<i32> = dense.offsets.iter().map(|o| o.order as i32).collect();
-        let (derivatives, weights) = (device.send(&derivatives)?, device.send(&dense.weights)?);
-        let orders = device.send(&orders)?;
-        let [derivatives_at, weights_at] = [&derivatives, &weights].map(|memory| device.place(memory));
-        let (orders_at, to) = (device.place(&orders), device.place(&matrices));
-        make(&Making { derivatives: derivatives_at, weights: weights_at, orders: orders_at, matrices: to, rows })?;
-        // What it reads goes now.
-        device.finish()?;
-        Ok(matrices)
-    }
-
-    /// Operators column after column.
-    fn as_they_are(all: &[Vec<f64>]) -> Vec<T> {
-        all.iter().flatten().map(|x| T::of(*x)).collect()
-    }
-
-    /// Operators row after row, with zeros behind each row.
-    fn by_rows(all: &[Vec<f64>], shape: &Shape) -> Vec<T> {
-        let Shape { terms, pitch, .. } = *shape;
-        let mut rows = vec![T::default(); all.len() * terms * pitch];
-        for (to, columns) in rows.chunks_exact_mut(terms * pitch).zip(all) {
-            for (row, to) in to.chunks_exact_mut(pitch).enumerate() {
-                to.iter_mut().zip(columns[row..].iter().step_by(terms)).for_each(|(to, x)| *to = T::of(*x));
-            }
-        }
-        rows
-    }
-}
-
 impl<T: Number, C: GpuDevice> Particles<T, C> {
     /// Of one of the memories of `width` numbers.
     fn bytes_of_one(width: usize) -> u64 {
@@ -491,11 +338,6 @@ impl<T: Number, C: GpuDevice> Particles<T, C> {
     }
 }
 
-/// The cells of all levels from the first one with expansions to before a level.
-pub fn level_start(level: u32, first_level: u32) -> usize {
-    ((1usize << (3 * level)).saturating_sub(1 << (3 * first_level))) / 7
-}
-
 /// The parts of the input: the GPUs' shares, of one part each, or of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
@@ -516,55 +358,6 @@ impl Parts {
     /// In a tree of a depth, the starts of cells that are known of each part, and its end.
     pub fn places(self, depth: u32) -> usize {
         (1 << (3 * depth)) + 1
-    }
-}
-
-/// The sizes of a tree of one depth, in numbers.
-#[derive(Clone, Copy, Debug)]
-pub struct CellCounts {
-    depth: u32,
-    leaves: usize,
-    blocks: usize,
-    counted: usize,
-    /// With several GPUs: starts of cells, and of rows, in each part, and sums of these.
-    of_parts: usize,
-    of_rows: usize,
-    sums: usize,
-    parts: usize,
-    /// Of expansions of all levels from the first one that has them on.
-    expansions: usize,
-}
-
-impl CellCounts {
-    /// For `n` particles in all, of parts of the input.
-    pub fn new(shape: &Shape, (depth, first_level): (u32, u32), n: usize, parts: Parts) -> CellCounts {
-        let leaves = 1usize << (3 * depth);
-        let (of_parts, of_rows, sums) = match parts.devices {
-            1 => (0, 0, 0),
-            _ => {
-                let places = parts.places(depth);
-                let rows = parts.count() * Rows::count(depth);
-                (parts.count() * places, rows, (parts.kinds * places).div_ceil(1024))
-            }
-        };
-        CellCounts {
-            depth,
-            leaves,
-            blocks: leaves.min(n) + n / shape.targets() + 1,
-            counted: Status::WORDS + Rows::words(depth),
-            of_parts,
-            of_rows,
-            sums,
-            parts: parts.count(),
-            expansions: level_start(depth + 1, first_level) * shape.pitch,
-        }
-    }
-
-    /// The bytes of all of it.
-    pub fn bytes<T: Number>(&self) -> u64 {
-        let words = self.of_parts + self.of_rows + self.sums + self.parts + self.leaves + 1;
-        let pairs = self.leaves.div_ceil(1024) + self.leaves + 1 + self.blocks + self.counted;
-        (4 * words + 8 * pairs + 2 * self.expansions * size_of::<T>()) as u64
     }
 }
 
@@ -589,46 +382,11 @@ pub fn with_fitting<T: Number, C: GpuDevice>(
     CudaError::TooLarge(format!("{why}; about {most} particles fit on one, and `--gpus` shares them among several"))
 }
 
-impl<T: Number, C: GpuDevice> Cells<T, C> {
-    pub fn new(device: &C, counts: &CellCounts) -> Result<Cells<T, C>, CudaError> {
-        let CellCounts { depth, leaves, blocks, counted, of_parts, of_rows, sums, parts, expansions } = *counts;
-        device.check_capacity(counts.bytes::<T>(), "this FMM")?;
-        Ok(Cells {
-            depth,
-            parts: device.allocate(of_parts)?,
-            // One more, as each part has.
-            counts: device.allocate(leaves + 1)?,
-            share_sums: device.allocate(sums)?,
-            sums: device.allocate(leaves.div_ceil(1024))?,
-            starts: device.allocate(leaves + 1)?,
-            counted: device.allocate(counted)?,
-            row_parts: device.allocate(of_rows)?,
-            bases: device.allocate(parts)?,
-            work: device.allocate(blocks)?,
-            m: device.allocate(expansions)?,
-            l: device.allocate(expansions)?,
-        })
-    }
-
-    /// The rows that a GPU counted.
-    pub fn rows(&self, device: &C, parts: Parts) -> Result<Rows, CudaError> {
-        let mut words = vec![0; Rows::words(self.depth)];
-        device.read(&self.counted, Status::WORDS, &mut words)?;
-        let mut of_parts = vec![0; if parts.devices > 1 { parts.count() * Rows::count(self.depth) } else { 0 }];
-        device.read(&self.row_parts, 0, &mut of_parts)?;
-        Ok(Rows::new(&words, of_parts, parts.count()))
-    }
-
-    pub fn status(&self, device: &C) -> Result<Status, CudaError> {
-        let mut words = [0; Status::WORDS];
-        device.read(&self.counted, 0, &mut words)?;
-        Ok(Status::new(&words))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cuda::octree::cells::Cells;
+    use crate::cuda::octree::text::Basis;
     use crate::cuda::on_host::{self, HostDevice};
 
     #[test]

@@ -1,8 +1,9 @@
 //! One run of all stages: box, tree, the shares of the GPUs, and the stages.
 
+use super::cells::{CellCounts, Cells};
 use super::communicator::{Team, Transfer, bytes_of, numbers, of};
 use super::depth::{cost, m2l_pairs};
-use super::memory::{BOUNDS_BLOCKS, Bounds, CellCounts, Cells, Particles, Parts, Problem, Status};
+use super::memory::{BOUNDS_BLOCKS, Bounds, Particles, Parts, Problem, Status};
 use super::split::{LeafShare, Rows, cost_of, split};
 use super::stages::On;
 use super::{DEEPEST, GpuFmm, Loaded, Run, TreeKind, Units, depth_for, periodic};

@@ -1,7 +1,8 @@
 //! The stages from P2M on, and what GPUs give each other meanwhile.
 
+use super::cells::level_start;
 use super::communicator::{Team, Transfer, both};
-use super::memory::{Parts, Problem, level_start};
+use super::memory::{Parts, Problem};
 use super::run::{Plan, Tick};
 use super::split::{LeafShare, Span};
 use super::{GpuFmm, Loaded};
