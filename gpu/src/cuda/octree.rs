@@ -45,6 +45,7 @@ use periodic::Images;
 use pg2::backend::cuda::p2p::{Real, Unfit};
 use pg2::graph::Graph;
 use results::Results;
+use run::Kept;
 use std::ops::Range;
 use tables::Tables;
 use text::Shape;
@@ -156,6 +157,8 @@ pub struct GpuFmm<T: Number, C: GpuDevice = Device> {
     prices: Prices,
     /// Whether the last adaptive tree had levels that a sort by the upper digits does not know.
     is_deep: bool,
+    /// The tree of the last run, while particles stay where they were.
+    kept: Option<Kept>,
     /// Particles of all GPUs, and the parts that they are shared out in.
     n: usize,
     parts: Parts,
@@ -327,6 +330,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             black_box,
             prices: Prices::new(basis, order, T::REAL),
             is_deep: false,
+            kept: None,
             n: 0,
             parts: Parts { devices: 1, kinds: 1 },
             is_linked,
@@ -354,8 +358,10 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         if self.periodic.is_some() { 0 } else { 2 }
     }
 
-    /// Memory for particles, which the GPUs of this process share evenly. If each GPU's share is as before, it keeps what it has.
+    /// Memory for particles in other places, which the GPUs of this process share evenly. If each GPU's share is as before, it keeps what
+    /// it has.
     pub fn reserve(&mut self, team: &Team<C>, amounts: &Amounts) -> Result<(), CudaError> {
+        self.kept = None;
         let Amounts { all, sources, targets } = *amounts;
         let kinds = if team.all() > 1 && targets.is_some() { 2 } else { 1 };
         let parts = Parts { devices: team.all(), kinds };

@@ -41,6 +41,24 @@ pub struct HostDevice {
     /// Whether kernels do not read the memory of other GPUs.
     pub is_far: bool,
     pub sight: Sight,
+    /// The record of the kernels that it starts, if one is kept.
+    pub launched: Option<&'static Launched>,
+}
+
+/// Names of kernels that were started, in their order.
+#[derive(Default)]
+pub struct Launched(Mutex<Vec<String>>);
+
+impl Launched {
+    /// An empty record, for as long as the tests run.
+    pub fn keep() -> &'static Launched {
+        Box::leak(Box::default())
+    }
+
+    /// The names since this was asked for last.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().expect("no panic"))
+    }
 }
 
 /// The view that GPUs of other processes have of a GPU, and it of them.
@@ -331,6 +349,9 @@ impl GpuDevice for HostDevice {
         numbers: &[u32],
     ) -> Result<(), CudaError> {
         assert!(size.blocks > 0 && size.threads > 0, "a GPU refuses {size:?}");
+        if let Some(launched) = self.launched {
+            launched.0.lock().expect("no panic").push(kernel.1.trim_start_matches("start_").to_string());
+        }
         if self.broken.is_some_and(|name| kernel.1 == format!("start_{name}")) {
             return Err(CudaError::Failed("the GPU is broken".into()));
         }

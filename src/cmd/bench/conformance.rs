@@ -9,7 +9,7 @@ use fmm::direct::error::{self, Errors};
 use fmm::expansion::basis::Basis;
 use fmm::octree::Precision;
 use gpu::cuda::{compile, device};
-use pairforge::fmm::{Geometry, Options, Plan, Translations};
+use pairforge::fmm::{Geometry, Options, Plan, Sources, Translations};
 use terminal::failure::Failure;
 use terminal::say;
 
@@ -45,6 +45,8 @@ struct Problem {
     axes: [bool; 3],
     eps: f64,
     hessian: bool,
+    /// Sets of charges of one run, of which the first is the particles' own.
+    sets: usize,
     orders: &'static [usize],
 }
 
@@ -104,6 +106,7 @@ fn regular() -> Vec<Problem> {
         };
         all.push(Problem { targets, ..of("targets apart") });
         all.push(Problem { eps: 1e-5, ..of("softened") });
+        all.push(Problem { sets: 3, ..of("three sets of charges") });
         all.push(Problem { hessian: true, ..of("second derivatives") });
         all.push(Problem { hessian: true, axes: [true; 3], ..of("second derivatives, periodic") });
     }
@@ -137,7 +140,8 @@ fn odd() -> Vec<Problem> {
 impl Problem {
     fn new(name: &str, particles: Particles) -> Problem {
         let name = name.to_string();
-        Problem { name, particles, targets: None, axes: [false; 3], eps: 0.0, hessian: false, orders: &ORDERS }
+        let (eps, sets) = (0.0, 1);
+        Problem { name, particles, targets: None, axes: [false; 3], eps, hessian: false, sets, orders: &ORDERS }
     }
 
     fn is_periodic(&self) -> bool {
@@ -157,12 +161,20 @@ impl Problem {
         }
     }
 
-    /// The errors of a run.
-    fn errors(&self, options: &Options) -> Result<Errors, pairforge::Error> {
+    /// The particles' charges, and, for further sets, others of other sizes.
+    fn charges(&self, set: usize) -> Vec<f64> {
+        let q = &self.particles.q;
+        (0..q.len()).map(|k| q[(k + 7 * set) % q.len()] * 10f64.powi(3 * set as i32)).collect()
+    }
+
+    /// The errors of a run, set by set.
+    fn errors(&self, options: &Options) -> Result<Vec<Errors>, pairforge::Error> {
         let targets = self.targets.as_ref().map(|targets| targets.columns());
         let geometry = Geometry { sources: self.particles.columns(), targets };
-        let solutions = Plan::new(geometry, options)?.run_all(&[self.particles.q[..].into()])?;
-        Ok(solutions.stats.error.expect("it was asked for"))
+        let charges: Vec<Vec<f64>> = (0..self.sets).map(|set| self.charges(set)).collect();
+        let sets: Vec<Sources> = charges.iter().map(|charges| charges[..].into()).collect();
+        let stats = Plan::new(geometry, options)?.run_all(&sets)?.stats;
+        Ok(stats.error.into_iter().chain(stats.more_errors).collect())
     }
 
     fn check(&self) -> Outcome {
@@ -178,7 +190,10 @@ impl Problem {
                 let own = self.errors(&options.backend("cuda").translations(Translations::Gpu));
                 outcome.runs += 1;
                 match (own, cpu) {
-                    (Ok(own), Ok(cpu)) => outcome.add(at, beyond(&own, &cpu, rounding)),
+                    (Ok(own), Ok(cpu)) => {
+                        let all = own.iter().zip(&cpu).map(|(own, cpu)| beyond(own, cpu, rounding));
+                        all.for_each(|beyond| outcome.add(at.clone(), beyond));
+                    }
                     (Err(why), _) => outcome.refused = Some(format!("{at}: {why}")),
                     (Ok(_), Err(why)) => outcome.failures.push(format!("{at}: the CPU says: {why}")),
                 }

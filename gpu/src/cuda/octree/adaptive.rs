@@ -5,6 +5,7 @@
 //! particles and results are exchanged, and the bits are those of one GPU.
 
 mod memory;
+mod shares;
 mod stages;
 
 use super::communicator::{Team, Transfer, numbers};
@@ -22,8 +23,8 @@ use fmm::direct::p2p::Limits;
 pub use memory::Problem;
 use memory::{COUNTS, Counted, DEEPEST, Levels, ListRoom, MOST_LEAF, Memory, SHORT};
 use pg2::backend::cuda::p2p::{Real, Unfit};
-use stages::On;
-use std::ops::Range;
+use shares::Shares;
+use stages::{Lists, On};
 
 const KERNELS: [&str; 19] = [
     "keys",
@@ -71,37 +72,14 @@ fn most_of_leaf(mean: usize, n: usize, prices: Prices) -> usize {
     most.clamp(1, MOST_LEAF)
 }
 
-/// Of each GPU of all processes how many sources it has of the input, and targets that are none.
-struct Shares(Vec<[usize; 2]>);
-
-impl Shares {
-    /// The places of a GPU's sources and targets among all particles: all sources come first.
-    fn of(&self, device: usize) -> [Range<usize>; 2] {
-        let before = |kind: usize, devices: &[[usize; 2]]| devices.iter().map(|share| share[kind]).sum::<usize>();
-        let sources = before(0, &self.0[..device]);
-        let targets = before(0, &self.0) + before(1, &self.0[..device]);
-        let [s, t] = self.0[device];
-        [sources..sources + s, targets..targets + t]
-    }
-
-    fn sources(&self) -> usize {
-        self.0.iter().map(|share| share[0]).sum()
-    }
-
-    /// The transfers of a column of the input to all GPUs.
-    fn to_all(&self) -> Vec<Transfer> {
-        let of = |from: usize| {
-            let [sources, targets] = self.of(from);
-            (0..self.0.len()).flat_map(move |to| {
-                let behind = sources.len()..sources.len() + targets.len();
-                [
-                    Transfer { from, part: 0..sources.len(), to, at: sources.start },
-                    Transfer { from, part: behind, to, at: targets.start },
-                ]
-            })
-        };
-        (0..self.0.len()).flat_map(of).collect()
-    }
+/// A tree in which particles are sorted: its levels, what kernels are told of it, the first sorted particle of each GPU's share of the
+/// results and the end of all, and what each GPU has of the input.
+pub(super) struct AdaptiveTree {
+    levels: Levels,
+    problem: Problem,
+    ends: Vec<u32>,
+    shares: Shares,
+    lists: Lists,
 }
 
 impl<T: Number, C: GpuDevice> Loaded<T, C> {
@@ -154,18 +132,16 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
 }
 
 impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
-    /// All of a run but the box: from the particles as they were sent to results in the order of the input.
-    pub(super) fn run_adaptive(
+    /// Sorts the particles and makes the cells of their tree.
+    pub(super) fn make_adaptive(
         &mut self,
         team: &Team<C>,
         scales: &Scales,
         leaf: usize,
-        tick: &mut Tick,
-    ) -> Result<Outcome<Run>, CudaError> {
+    ) -> Result<Outcome<AdaptiveTree>, CudaError> {
         self.prepare_adaptive(team)?;
         let shares = self.shares(team)?;
-        let (n, count, width, record) = (self.n, team.devices.len(), self.width(), self.shape.record());
-        let columns = if self.shape.wanted.dipoles { 7 } else { 4 };
+        let (n, width, record, columns) = (self.n, self.width(), self.shape.record(), self.columns());
         for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
             let memory = loaded.tree_mut();
             memory.for_particles(device, n, record)?;
@@ -175,14 +151,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             }
             device.clear(memory.status.memory.as_mut().expect("it was reserved"))?;
         }
-        if team.all() > 1 {
-            let copies = shares.to_all();
-            for column in 0..columns {
-                let from: Vec<_> = self.loaded[..count].iter().map(|l| l.particles.column(column)).collect();
-                let to: Vec<_> = self.loaded[..count].iter().map(|l| l.tree().input[column].get()).collect();
-                team.transfer(&from, &to, &copies)?;
-            }
-        }
+        self.share_input(team, &shares, 0)?;
         let mut problem = self.adaptive_problem(scales, &shares, most_of_leaf(leaf, n, self.prices));
         let levels = self.levels(team, &mut problem)?;
         if let Err(why) = self.expand(team, scales, (levels.deepest as u32, TreeKind::Adaptive))? {
@@ -216,19 +185,71 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         }
         self.ons(team, problem).iter().try_for_each(|on| on.make_cells(&levels))?;
         let ends = self.ends(team, problem)?;
-        tick()?;
+        Ok(Ok(AdaptiveTree { levels, problem, ends, shares, lists: Lists::Wanted }))
+    }
+
+    /// Columns of the input.
+    fn columns(&self) -> usize {
+        if self.shape.wanted.dipoles { 7 } else { 4 }
+    }
+
+    /// Gives every GPU the columns of the input of all from a number on, if there are several.
+    fn share_input(&self, team: &Team<C>, shares: &Shares, first: usize) -> Result<(), CudaError> {
+        if team.all() == 1 {
+            return Ok(());
+        }
+        let (count, copies) = (team.devices.len(), shares.to_all());
+        for column in first..self.columns() {
+            let from: Vec<_> = self.loaded[..count].iter().map(|l| l.particles.column(column)).collect();
+            let to: Vec<_> = self.loaded[..count].iter().map(|l| l.tree().input[column].get()).collect();
+            team.transfer(&from, &to, &copies)?;
+        }
+        Ok(())
+    }
+
+    /// A tree with its lists, with the charges that the particles have now.
+    pub(super) fn with_charges_adaptive(
+        &mut self,
+        team: &Team<C>,
+        scales: &Scales,
+        tree: AdaptiveTree,
+    ) -> Result<AdaptiveTree, CudaError> {
+        self.share_input(team, &tree.shares, 3)?;
+        let problem = Problem { charge: 2f64.powi(-scales.exponent), ..tree.problem };
+        for on in self.ons(team, problem) {
+            on.place_records()?;
+        }
+        for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
+            let status = loaded.tree_mut().status.memory.as_mut().expect("it was reserved");
+            let mut words = [0; Counted::WORDS];
+            device.read(status, 0, &mut words)?;
+            device.write(&Counted { again: 0, close: 0, lost: 0, ..Counted::new(&words) }.words(), status, 0)?;
+        }
+        Ok(AdaptiveTree { problem, lists: Lists::There, ..tree })
+    }
+
+    /// The stages in a tree, with its lists.
+    pub(super) fn run_adaptive(
+        &mut self,
+        team: &Team<C>,
+        scales: &Scales,
+        tree: &AdaptiveTree,
+        tick: &mut Tick,
+    ) -> Result<Outcome<Run>, CudaError> {
+        let AdaptiveTree { levels, ends, shares, lists, .. } = tree;
+        let problem = tree.problem;
         // Where lists need more memory than there was, they are made again, and what depends on them.
-        stages::stages(&self.shared(team, problem, &ends), &levels, tick)?;
+        stages::stages(&self.shared(team, problem, ends), levels, *lists, tick)?;
         let is_shared = team.all() > 1;
         if !is_shared {
             tick()?;
         }
-        while self.grow(team, problem, &ends)? {
-            stages::stages(&self.shared(team, problem, &ends), &levels, &mut || Ok(()))?;
+        while self.grow(team, problem, ends)? {
+            stages::stages(&self.shared(team, problem, ends), levels, Lists::Wanted, &mut || Ok(()))?;
         }
-        let all = self.shared(team, problem, &ends);
+        let all = self.shared(team, problem, ends);
         if is_shared {
-            self.gather(team, &all, &shares, &ends)?;
+            self.gather(team, &all, shares, ends)?;
             tick()?;
         }
         let all = all.iter().map(On::counted).collect::<Result<Vec<_>, _>>()?;
@@ -435,21 +456,5 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         let all = team.travel(|| numbers(team.others, &own.words()))?;
         let counted = |words: &Vec<u64>| Counted::new(words);
         Ok(all.iter().map(counted).fold(Counted::default(), Counted::plus))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_sources_come_before_all_targets_in_the_order_of_the_gpus() {
-        let shares = Shares(vec![[3, 1], [0, 2], [2, 0]]);
-        assert_eq!([0, 1, 2].map(|k| shares.of(k)), [[0..3, 5..6], [3..3, 6..8], [3..5, 8..8]]);
-        let at_two: Vec<_> = shares.to_all().into_iter().filter(|t| t.to == 2 && !t.part.is_empty()).collect();
-        assert_eq!(
-            at_two.iter().map(|t| (t.from, t.at, t.part.clone())).collect::<Vec<_>>(),
-            [(0, 0, 0..3), (0, 5, 3..4), (1, 6, 0..2), (2, 3, 0..2)]
-        );
     }
 }

@@ -1,5 +1,6 @@
 //! One run of all stages: box, tree, the shares of the GPUs, and the stages.
 
+use super::adaptive::AdaptiveTree;
 use super::cells::{CellCounts, Cells};
 use super::communicator::{Team, Transfer, bytes_of, numbers, of};
 use super::depth::{cost, m2l_pairs};
@@ -42,7 +43,20 @@ struct Counted {
     pairs: u64,
 }
 
-/// The plan of all GPUs for a tree.
+/// The tree of a run, which serves other charges of the same particles.
+pub(super) struct Kept {
+    leaf: usize,
+    eps: f64,
+    tree: Tree,
+}
+
+/// A tree in which particles are sorted.
+pub(super) enum Tree {
+    OneDepth(Plan),
+    Adaptive(AdaptiveTree),
+}
+
+/// The plan of all GPUs for a tree of one depth.
 pub struct Plan {
     pub depth: u32,
     pub rows: Rows,
@@ -54,6 +68,14 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// `leaf` particles in the mean, or a deeper one. `eps` is the softening length of P2P. All processes see the same numbers, and so
     /// take the same decisions.
     pub fn run(&mut self, team: &Team<C>, leaf: usize, eps: f64) -> Result<Outcome<Run>, CudaError> {
+        self.kept = None;
+        self.run_again(team, leaf, eps)
+    }
+
+    /// The same, but where the last run was with particles in these places, for other charges or moments of theirs: in the tree and with
+    /// the lists of that run.
+    pub fn run_again(&mut self, team: &Team<C>, leaf: usize, eps: f64) -> Result<Outcome<Run>, CudaError> {
+        let kept = self.kept.take().filter(|kept| (kept.leaf, kept.eps) == (leaf, eps));
         if self.n == 0 {
             return Ok(Err("there are no particles".into()));
         }
@@ -67,10 +89,18 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         };
         self.moments(team, &scales)?;
         tick()?;
-        let counted = if self.tree == TreeKind::Adaptive { None } else { self.tree(team, &scales, leaf)? };
-        let found = match counted {
-            Some(counted) => self.run_at_one_depth(team, &scales, counted, &mut tick)?,
-            None => self.run_adaptive(team, &scales, leaf, &mut tick)?,
+        let tree = match kept {
+            Some(kept) => Ok(self.with_charges(team, &scales, kept.tree)?),
+            None => self.make_tree(team, &scales, leaf)?,
+        };
+        let tree = match tree {
+            Ok(tree) => tree,
+            Err(why) => return Ok(Err(why)),
+        };
+        tick()?;
+        let found = match &tree {
+            Tree::OneDepth(plan) => self.run_at_one_depth(team, &scales, plan, &mut tick)?,
+            Tree::Adaptive(tree) => self.run_adaptive(team, &scales, tree, &mut tick)?,
         };
         let mut run = match found {
             Ok(run) => run,
@@ -82,30 +112,55 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             let first = clock.first().expect("a run has begun");
             run.travelled = run.travelled.max(team.exchanging(k, first, &team.so_far())?);
         }
+        self.kept = Some(Kept { leaf, eps, tree });
         Ok(Ok(run))
     }
 
-    /// All of a run behind the counts of cells.
-    fn run_at_one_depth(
-        &mut self,
-        team: &Team<C>,
-        scales: &Scales,
-        counted: Counted,
-        tick: &mut Tick,
-    ) -> Result<Outcome<Run>, CudaError> {
-        let parts = split(&counted.rows.rows, (counted.depth, self.periodic.is_some()), self.prices, team.all());
-        let plan = Plan { depth: counted.depth, rows: counted.rows, parts };
+    /// The tree that suits the particles, with these sorted in it.
+    fn make_tree(&mut self, team: &Team<C>, scales: &Scales, leaf: usize) -> Result<Outcome<Tree>, CudaError> {
+        let counted = if self.tree == TreeKind::Adaptive { None } else { self.tree(team, scales, leaf)? };
+        let Some(Counted { depth, rows, .. }) = counted else {
+            return Ok(self.make_adaptive(team, scales, leaf)?.map(Tree::Adaptive));
+        };
+        let parts = split(&rows.rows, (depth, self.periodic.is_some()), self.prices, team.all());
+        let plan = Plan { depth, rows, parts };
         if let Err(why) = self.expand(team, scales, (plan.depth, TreeKind::OneDepth))? {
             return Ok(Err(why));
         }
         self.sort(team, scales, &plan)?;
-        tick()?;
-        self.stages(team, &self.on(team, scales, &plan), &plan, tick)?;
+        Ok(Ok(Tree::OneDepth(plan)))
+    }
+
+    /// A tree that was made before, with the charges that the particles have now.
+    fn with_charges(&mut self, team: &Team<C>, scales: &Scales, tree: Tree) -> Result<Tree, CudaError> {
+        match tree {
+            Tree::OneDepth(plan) => {
+                for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
+                    let cells = loaded.cells.as_mut().expect("it has a tree");
+                    device.write(&Status::default().words(), &mut cells.counted, 0)?;
+                }
+                self.on(team, scales, &plan).iter().try_for_each(On::refill)?;
+                self.give_around(team, scales, &plan)?;
+                Ok(Tree::OneDepth(plan))
+            }
+            Tree::Adaptive(tree) => Ok(Tree::Adaptive(self.with_charges_adaptive(team, scales, tree)?)),
+        }
+    }
+
+    /// The stages in a tree of one depth whose particles are sorted.
+    fn run_at_one_depth(
+        &mut self,
+        team: &Team<C>,
+        scales: &Scales,
+        plan: &Plan,
+        tick: &mut Tick,
+    ) -> Result<Outcome<Run>, CudaError> {
+        self.stages(team, &self.on(team, scales, plan), plan, tick)?;
         let mut status = self.status(team)?;
         if self.grow_again(team, &status)? {
             // Results stand where the sorted particles were.
-            self.on(team, scales, &plan).iter().try_for_each(On::refill)?;
-            self.stages(team, &self.on(team, scales, &plan), &plan, &mut || Ok(()))?;
+            self.on(team, scales, plan).iter().try_for_each(On::refill)?;
+            self.stages(team, &self.on(team, scales, plan), plan, &mut || Ok(()))?;
             status = self.status(team)?;
         }
         if status.lost > 0 {
@@ -116,7 +171,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             map: scales.map,
             exponent: scales.exponent,
             depth: plan.depth,
-            pairs: counted.pairs,
+            pairs: plan.rows.pairs(),
             far: [m2l_pairs(plan.depth, self.periodic.map_or([false; 3], |p| p.axes)), 0, 0],
             status,
             times: Times::default(),
@@ -292,7 +347,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         }
         // All GPUs count the same.
         let rows = self.loaded[0].cells.as_ref().expect("it was made").rows(&team.devices[0], parts)?;
-        Ok(Counted { depth, pairs: rows.rows.iter().map(|row| row.pairs).sum(), rows })
+        Ok(Counted { depth, pairs: rows.pairs(), rows })
     }
 
     /// Sorts each GPU's share, and gives each GPU the particles of the leaves around its own.
@@ -309,14 +364,20 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             }
         }
         self.on(team, scales, plan).iter().try_for_each(On::sort)?;
-        if parts.devices == 1 {
-            return Ok(());
-        }
         for ((device, loaded), grown) in team.devices.iter().zip(&mut self.loaded).zip(grown) {
             if let Some(capacity) = grown {
                 loaded.particles.follow(device, capacity)?;
                 loaded.places = loaded.problem(device, parts);
             }
+        }
+        self.give_around(team, scales, plan)
+    }
+
+    /// Gives each GPU the particles of the leaves around its own from the sorted shares.
+    fn give_around(&self, team: &Team<C>, scales: &Scales, plan: &Plan) -> Result<(), CudaError> {
+        let parts = self.parts;
+        if parts.devices == 1 {
+            return Ok(());
         }
         let (from, to): (Vec<_>, Vec<_>) =
             self.loaded[..team.devices.len()].iter().map(|l| (&l.particles.out, &l.particles.near)).unzip();

@@ -58,6 +58,11 @@ impl Rows {
         Rows { rows: words.chunks_exact(2).map(Row::new).collect(), starts, parts }
     }
 
+    /// Pairs of P2P on all GPUs.
+    pub fn pairs(&self) -> u64 {
+        self.rows.iter().map(|row| row.pairs).sum()
+    }
+
     /// Rows, and the end of all.
     pub fn count(depth: u32) -> usize {
         (1 << (2 * depth)) + 1

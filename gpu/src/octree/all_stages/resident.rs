@@ -278,7 +278,8 @@ impl Given<'_> {
         whole.take_charges(team, copier, self.charges)?;
         let n = sources + targets.unwrap_or(0);
         let leaf = self.task.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, options));
-        let run = match whole.run(team, leaf, options.eps)? {
+        // Tree and lists are those of the first run since the last update.
+        let run = match whole.run_again(team, leaf, options.eps)? {
             Ok(run) => run,
             Err(why) => return Ok(Err(why)),
         };

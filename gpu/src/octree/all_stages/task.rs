@@ -163,7 +163,8 @@ impl Task<'_> {
             self.send(team, whole, sources)?;
             times.sent += sending.elapsed().as_secs_f64() - (waited() - so_far);
             let so_far = waited();
-            let run = match whole.run(team, leaf, self.options.eps)? {
+            // Tree and lists are those of the first set.
+            let run = match whole.run_again(team, leaf, self.options.eps)? {
                 Ok(run) => run,
                 Err(why) => return Ok(Err(why)),
             };

@@ -4,6 +4,7 @@ mod adaptive;
 mod black_box;
 mod derivatives;
 mod periodic;
+mod sets;
 
 use super::*;
 use crate::cuda::device::Device;

@@ -49,8 +49,13 @@ impl<T: Number, C: GpuDevice> On<'_, T, C> {
         self.launch("scan_rows", Size::new(rows, threads), &[length as u32])
     }
 
+    /// Gives the sorted particles their places and charges.
+    pub fn place_records(&self) -> Result<(), CudaError> {
+        self.launch("place_records", Size::of_threads(self.problem.n as usize), &[])
+    }
+
     pub fn make_cells(&self, levels: &Levels) -> Result<(), CudaError> {
-        self.launch("place_records", Size::of_threads(self.problem.n as usize), &[])?;
+        self.place_records()?;
         self.launch("make_cells", Size::new((self.problem.n as usize).div_ceil(CELL_TILE), 1024), &[])?;
         (0..=levels.deepest).try_for_each(|level| {
             self.launch("find_colleagues", Size::new(levels.of(level).div_ceil(8), 256), &[level as u32])
@@ -65,19 +70,33 @@ impl<T: Number, C: GpuDevice> On<'_, T, C> {
     }
 }
 
+/// The state of the lists before the stages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lists {
+    Wanted,
+    There,
+}
+
 /// Cells from the second level on, which have local expansions.
 fn below_the_first(levels: &Levels) -> usize {
     levels.cells() - levels.starts[2] as usize
 }
 
-/// All stages from P2M on, and the lists. P2P and its lists are made beside all stages up to L2L: it fills a GPU that has few cells to go
+/// All stages from P2M on, and the lists where they are wanted. P2P and its lists are made beside all stages up to L2L: it fills a GPU that has few cells to go
 /// over or waits for the last of them, and has the seconds from the end of L2L on.
-pub fn stages<T: Number, C: GpuDevice>(all: &[On<T, C>], levels: &Levels, tick: &mut Tick) -> Result<(), CudaError> {
+pub fn stages<T: Number, C: GpuDevice>(
+    all: &[On<T, C>],
+    levels: &Levels,
+    lists: Lists,
+    tick: &mut Tick,
+) -> Result<(), CudaError> {
     let (leaves, is_periodic) = (levels.leaves(), all[0].is_periodic);
     let first = if is_periodic { 0 } else { 2 };
     all.iter().try_for_each(|on| on.device.fork())?;
     for on in all {
-        on.launch_beside("list_leaves", Size::new(leaves.div_ceil(8), 256))?;
+        if lists == Lists::Wanted {
+            on.launch_beside("list_leaves", Size::new(leaves.div_ceil(8), 256))?;
+        }
         on.launch("p2m", Size::of_warps(leaves), &[])?;
         // Blocks beyond those that the lists ask for do nothing.
         let blocks = leaves + on.problem.n as usize / on.shape.targets();
@@ -97,7 +116,9 @@ pub fn stages<T: Number, C: GpuDevice>(all: &[On<T, C>], levels: &Levels, tick: 
     let tiles = tiles[tiles.len() - 1] as usize;
     for on in all {
         on.launch("m2l", on.shape.m2l(tiles), &[])?;
-        on.launch("list_cells", Size::new(below_the_first(levels).div_ceil(8), 256), &[])?;
+        if lists == Lists::Wanted {
+            on.launch("list_cells", Size::new(below_the_first(levels).div_ceil(8), 256), &[])?;
+        }
         if on.shape.basis == Basis::Harmonics {
             on.launch("p2l", Size::of_warps(below_the_first(levels)), &[])?;
         }
