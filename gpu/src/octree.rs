@@ -7,8 +7,8 @@ pub mod all_stages;
 
 use crate::cuda::CudaError;
 use crate::cuda::device::{self, Device};
-use crate::cuda::octree::TreeKind;
 use crate::cuda::octree::links::Links;
+use crate::cuda::octree::{Fields, Prices, TreeKind};
 use crate::cuda::p2p::{self, Layout, Number, Prepared, Sums};
 use fmm::data::Force;
 use fmm::direct::p2p::Near;
@@ -33,8 +33,10 @@ pub struct Gpu {
     units: P2p,
     bound: Option<(Key, Bound)>,
     whole: Option<all_stages::Ready>,
-    /// The tree of runs of all stages.
+    /// The tree of runs of all stages, and what they sum; the costs that trees are chosen by, if they are those of another precision.
     tree: TreeKind,
+    fields: Fields,
+    prices: Option<Prices>,
     /// Links by which they and the GPUs of other processes read each other's memory.
     links: RefCell<Links<Device>>,
 }
@@ -206,6 +208,8 @@ impl Gpu {
             bound: None,
             whole: None,
             tree: TreeKind::default(),
+            fields: Fields::default(),
+            prices: None,
             links: RefCell::default(),
         })
     }

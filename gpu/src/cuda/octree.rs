@@ -105,6 +105,15 @@ pub enum TreeKind {
     Adaptive,
 }
 
+/// The fields that runs sum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Fields {
+    #[default]
+    All,
+    /// That of cells alone, without P2P.
+    Far,
+}
+
 /// All kernels of the tree of one depth.
 const KERNELS: [&str; 25] = [
     "bounds",
@@ -145,16 +154,18 @@ pub struct GpuFmm<T: Number, C: GpuDevice = Device> {
     shape: Shape,
     order: usize,
     units: Units,
-    /// The kernel of P2P, and the tree that runs take.
+    /// The kernel of P2P, the tree that runs take, and the stages.
     graph: Graph,
     pub tree: TreeKind,
+    pub fields: Fields,
     /// Periodic boundaries; the length may change.
     periodic: Option<Periodic>,
     /// Offsets beyond which M2L takes the order below.
     lower_beyond: Option<f64>,
     /// The kernel, where it is expanded as it is.
     black_box: Option<BlackBox>,
-    prices: Prices,
+    /// The costs by which trees are chosen.
+    pub prices: Prices,
     /// Whether the last adaptive tree had levels that a sort by the upper digits does not know.
     is_deep: bool,
     /// The tree of the last run, while particles stay where they were.
@@ -325,6 +336,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             units,
             graph,
             tree,
+            fields: Fields::default(),
             periodic,
             lower_beyond,
             black_box,

@@ -2,6 +2,7 @@
 
 pub mod resident;
 mod search;
+mod split;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -115,7 +116,7 @@ impl Gpu {
 
     /// The leaf size that costs least for uniform particles if the GPU runs all stages.
     pub fn whole_leaf(n: usize, options: &FmmOptions) -> usize {
-        best_leaf(n, Prices::new(basis(options), options.order, real(options.precision)))
+        best_leaf(n, prices(options))
     }
 
     /// All stages with other processes, each with its part of the task and as many GPUs: results of this one's share of the particles.
@@ -146,7 +147,8 @@ impl Gpu {
         (options, wanted): (&FmmOptions, Wanted),
         work: impl FnOnce(&Team<Device>, &mut Ready) -> Result<R, CudaError>,
     ) -> Result<(R, [f64; 2]), CudaError> {
-        let Gpu { devices: all, kernel, units, whole, links, tree, .. } = self;
+        let Gpu { devices: all, kernel, units, whole, links, .. } = self;
+        let prices = self.prices.unwrap_or_else(|| prices(options));
         // With other processes there may be fewer GPUs than before.
         let team = Team::among(&all[..devices], others, links);
         let start = Instant::now();
@@ -160,8 +162,8 @@ impl Gpu {
         let linked = start.elapsed().as_secs_f64() - (others.waited() - waited);
         let ready = whole.as_mut().expect("it was made");
         match ready {
-            Ready::F32(_, whole) => whole.tree = *tree,
-            Ready::F64(_, whole) => whole.tree = *tree,
+            Ready::F32(_, whole) => (whole.tree, whole.fields, whole.prices) = (self.tree, self.fields, prices),
+            Ready::F64(_, whole) => (whole.tree, whole.fields, whole.prices) = (self.tree, self.fields, prices),
         }
         let done = work(&team, ready)?;
         Ok((done, [kernels, linked]))
@@ -296,6 +298,11 @@ fn prepare(
 
 fn basis(options: &FmmOptions) -> FmmBasis {
     if options.basis == Basis::Chebyshev { FmmBasis::Chebyshev } else { FmmBasis::Harmonics }
+}
+
+/// The costs of the method with these options.
+fn prices(options: &FmmOptions) -> Prices {
+    Prices::new(basis(options), options.order, real(options.precision))
 }
 
 fn real(precision: Precision) -> Real {

@@ -202,6 +202,7 @@ fn refused(options: &Options) -> Option<String> {
     match () {
         _ if options.tolerance.is_some() => Some("--tol is for data of the host".into()),
         _ if options.hessian => Some("--hessian is for data of the host".into()),
+        _ if options.budget => Some("--budget compares with sums on the CPU".into()),
         _ if options.samples.is_some() => Some("--check compares with sums on the CPU".into()),
         _ if options.translations == Some(Translations::Cpu) => Some("--translations cpu asks for the CPU".into()),
         _ if !Gpu::takes_kernel(&super::route::p2p(options)) => Some("the P2P kernel is not 1/r".into()),

@@ -196,12 +196,14 @@ impl Opened<'_> {
             kernel: own.expanded(),
             p2p: options.precision,
         };
-        // The search for an order is that of the CPU.
-        if asked.tolerance.is_some() && asked.wants_gpu() {
-            let why = "--tol of ranks runs with translations on the CPU; leave --translations gpu out";
-            return Err(RankError::Option(why.into()));
+        // The search for an order, and the runs that split an error, are those of the CPU.
+        let unfit = [("--tol", asked.tolerance.is_some()), ("--budget", asked.budget)];
+        let unfit = unfit.iter().find(|(_, is_given)| *is_given);
+        if let Some((option, _)) = unfit.filter(|_| asked.wants_gpu()) {
+            let why = "of ranks runs with translations on the CPU; leave --translations gpu out";
+            return Err(RankError::Option(format!("{option} {why}")));
         }
-        let on_gpus = gpu.as_mut().filter(|_| job.route.whole && part.n > 0 && asked.tolerance.is_none());
+        let on_gpus = gpu.as_mut().filter(|_| job.route.whole && part.n > 0 && unfit.is_none());
         let left_to_cpu = match on_gpus.map(|gpu| run_on_gpus(comm, gpu, asked, &slice)).transpose()? {
             Some(Ok(Answer { fields, stats, report })) => {
                 let fields = collected(comm, &fields)?;

@@ -4,7 +4,7 @@ use super::costs;
 use super::kernels::Kernels;
 use super::known::Known;
 use super::route::Route;
-use super::task::Task;
+use super::task::{ERRORS, Task};
 #[cfg(feature = "cuda")]
 use super::whole;
 use super::{Options, Problem, Solved};
@@ -165,13 +165,23 @@ impl Solver {
         };
         let p2p = route.on_gpu.as_ref().or(route.function.as_ref()).map(of_graph);
         let task = Task { asked, options, problem, known, native: route.native, p2p };
+        task.check_budget()?;
         let found = match asked.tolerance {
             Some(wanted) => whole::within(gpu, wanted, &task, kept)?,
             None => whole::run(gpu, problem, options, asked)?,
         };
-        let Ok(Solutions { fields, mut stats }) = found else { return Ok(Some(found)) };
-        task.complete(&mut stats, &fields, task.plan_of_sums()?.as_ref(), progress)?;
-        Ok(Some(Ok(Solutions { fields, stats })))
+        let Ok(mut found) = found else { return Ok(Some(found)) };
+        let plan = task.plan_of_sums()?;
+        if asked.budget {
+            let runs = match whole::split(gpu, &task, kept.as_ref().unwrap_or(options), &found)? {
+                Ok(runs) => runs,
+                Err(why) => return Ok(Some(Err(why))),
+            };
+            progress(ERRORS, 0, 0);
+            found.stats.budget = Some(task.split(plan.as_ref(), &found.fields[0], &runs)?);
+        }
+        task.complete(&mut found.stats, &found.fields, plan.as_ref(), progress)?;
+        Ok(Some(Ok(found)))
     }
 
     #[cfg(not(feature = "cuda"))]

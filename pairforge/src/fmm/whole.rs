@@ -3,6 +3,8 @@
 use super::task::Task;
 use super::{M2l, Options, Problem, Translations};
 use crate::Error;
+use fmm::data::problem::Geometry;
+use fmm::octree::budget::Fields;
 use fmm::octree::options::Wanted;
 use fmm::octree::{FmmOptions, Solutions};
 use gpu::octree::Gpu;
@@ -36,7 +38,6 @@ pub(super) fn asked(asked: &Options, on_gpu: bool) -> Result<bool, Error> {
 pub(super) fn on_cpu_alone(asked: &Options) -> Option<&'static str> {
     let unfit = [
         ("--enlarge", asked.tolerance.is_some() && asked.enlarge != 1.0),
-        ("--budget", asked.budget),
         ("--near-only", asked.near_only),
         ("--m2l native", !matches!(asked.m2l, M2l::Usual)),
     ];
@@ -85,14 +86,35 @@ pub(super) fn run(
         return Err(Error::Options(refused(&why)));
     }
     let Problem { geometry, sets } = problem;
-    let count = geometry.sources[0].len() + geometry.targets.map_or(0, |targets| targets[0].len());
-    let leaf = asked.leaf.unwrap_or_else(|| Gpu::whole_leaf(count, options));
+    let leaf = leaf(problem, options, asked);
     let wanted = Wanted { hessian: asked.hessian, dipoles: sets.iter().any(|s| s.dipoles.is_some()) };
     let answer = gpu.solve_for(*geometry, sets, &FmmOptions { leaf, ..options.clone() }, wanted)?;
     match answer {
         Err(why) if is_wanted => Err(Error::Input(refused(&why))),
         answer => Ok(answer),
     }
+}
+
+/// The runs that split the error of what a run of all stages has given with these options, or why the GPU does not make them.
+pub(super) fn split(
+    gpu: &mut Gpu,
+    task: &Task,
+    options: &FmmOptions,
+    found: &Solutions,
+) -> Result<Result<Fields, String>, Error> {
+    let (Problem { geometry, sets }, asked) = (task.problem, task.asked);
+    let options = FmmOptions { leaf: leaf(task.problem, options, asked), ..options.clone() };
+    match gpu.split(*geometry, sets[0], &options, found)? {
+        Err(why) if asked.wants_gpu() => Err(Error::Input(refused(&why))),
+        answer => Ok(answer),
+    }
+}
+
+/// The leaf size of a problem.
+fn leaf(problem: &Problem, options: &FmmOptions, asked: &Options) -> usize {
+    let Geometry { sources, targets } = problem.geometry;
+    let count = sources[0].len() + targets.map_or(0, |targets| targets[0].len());
+    asked.leaf.unwrap_or_else(|| Gpu::whole_leaf(count, options))
 }
 
 pub fn refused(why: &str) -> String {

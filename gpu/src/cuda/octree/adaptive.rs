@@ -14,7 +14,7 @@ use super::periodic::{self, Images};
 use super::run::{Scales, Tick};
 use super::tables::Tables;
 use super::text::{Shape, adaptive as text_of};
-use super::{GpuFmm, Loaded, NEAR2, Run, Status, TreeKind};
+use super::{Fields, GpuFmm, Loaded, NEAR2, Run, Status, TreeKind};
 use crate::cuda::CudaError;
 use crate::cuda::driver::{Kernels, Outcome, Times};
 use crate::cuda::gpu_device::{GpuDevice, Size};
@@ -93,7 +93,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
     }
 
     /// The GPU in a run, alone or with others.
-    fn on<'a>(&'a self, device: &'a C, is_shared: bool, problem: Problem) -> On<'a, T, C> {
+    fn on<'a>(&'a self, device: &'a C, (is_shared, fields): (bool, Fields), problem: Problem) -> On<'a, T, C> {
         let Adaptive { shape, kernels, tables, memory } = self.adaptive.as_ref().expect("it was made");
         let particles = &self.particles;
         let [x, y, z, q, px, py, pz] = std::array::from_fn(|k| match is_shared {
@@ -126,6 +126,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
             shape,
             memory,
             is_periodic: self.images.is_some(),
+            fields,
             problem: memory.places(device, problem),
         }
     }
@@ -238,6 +239,15 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     ) -> Result<Outcome<Run>, CudaError> {
         let AdaptiveTree { levels, ends, shares, lists, .. } = tree;
         let problem = tree.problem;
+        if self.fields == Fields::Far {
+            for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
+                let near = match team.all() {
+                    1 => &mut loaded.particles.near,
+                    _ => loaded.tree_mut().near.memory.as_mut().expect("it was reserved"),
+                };
+                device.clear(near)?;
+            }
+        }
         // Where lists need more memory than there was, they are made again, and what depends on them.
         stages::stages(&self.shared(team, problem, ends), levels, *lists, tick)?;
         let is_shared = team.all() > 1;
@@ -385,7 +395,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// The GPUs of this process, with where everything is.
     fn ons<'a>(&'a self, team: &Team<'a, C>, problem: Problem) -> Vec<On<'a, T, C>> {
         let all = team.devices.iter().zip(&self.loaded);
-        all.map(|(device, loaded)| loaded.on(device, team.all() > 1, problem)).collect()
+        all.map(|(device, loaded)| loaded.on(device, (team.all() > 1, self.fields), problem)).collect()
     }
 
     /// The same, each with its share of the results.

@@ -7,7 +7,7 @@ use super::depth::{cost, m2l_pairs};
 use super::memory::{BOUNDS_BLOCKS, Bounds, Particles, Parts, Problem, Status};
 use super::split::{LeafShare, Rows, cost_of, split};
 use super::stages::On;
-use super::{DEEPEST, GpuFmm, Loaded, Run, TreeKind, Units, depth_for, periodic};
+use super::{DEEPEST, Fields, GpuFmm, Loaded, Run, TreeKind, Units, depth_for, periodic};
 use crate::cuda::CudaError;
 use crate::cuda::driver::{Clock, Outcome, Times};
 use crate::cuda::gpu_device::{GpuDevice, Size};
@@ -155,11 +155,13 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         plan: &Plan,
         tick: &mut Tick,
     ) -> Result<Outcome<Run>, CudaError> {
+        self.begin_sums(team)?;
         self.stages(team, &self.on(team, scales, plan), plan, tick)?;
         let mut status = self.status(team)?;
         if self.grow_again(team, &status)? {
             // Results stand where the sorted particles were.
             self.on(team, scales, plan).iter().try_for_each(On::refill)?;
+            self.begin_sums(team)?;
             self.stages(team, &self.on(team, scales, plan), plan, &mut || Ok(()))?;
             status = self.status(team)?;
         }
@@ -179,6 +181,16 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             work: own.iter().map(|part| 1e-9 * cost_of(&plan.rows.rows, part, plan.depth, self.prices)).sum(),
             targets: own.iter().map(|part| part.targets as u64).sum(),
         }))
+    }
+
+    /// Sums of 0 where P2P, which else writes the first ones, is left out.
+    fn begin_sums(&mut self, team: &Team<C>) -> Result<(), CudaError> {
+        if self.fields == Fields::Far {
+            for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
+                device.clear(&mut loaded.particles.near)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether one GPU lacked room for targets to be computed again, which it has after this, with nothing counted.

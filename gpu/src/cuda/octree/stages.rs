@@ -5,7 +5,7 @@ use super::communicator::{Team, Transfer, both};
 use super::memory::{Parts, Problem};
 use super::run::{Plan, Tick};
 use super::split::{LeafShare, Span};
-use super::{GpuFmm, Loaded};
+use super::{Fields, GpuFmm, Loaded};
 use crate::cuda::CudaError;
 use crate::cuda::gpu_device::{GpuDevice, Size, Stream};
 use crate::cuda::p2p::Number;
@@ -96,6 +96,9 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         // P2P fills a GPU that has few cells to go over or waits for the last of them; it has the seconds from the end of L2L on.
         for on in all {
             on.device.fork()?;
+            if self.fields == Fields::Far {
+                continue;
+            }
             let size = Size { blocks: on.part.blocks, threads: shape.threads as u32 };
             on.loaded.kernels.launch_in(Stream::Beside, on.device, "p2p", size, &on.problem, &[])?;
         }

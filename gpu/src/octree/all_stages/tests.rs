@@ -5,6 +5,7 @@ mod black_box;
 mod derivatives;
 mod periodic;
 mod sets;
+mod split;
 
 use super::*;
 use crate::cuda::device::Device;

@@ -4,6 +4,7 @@ use super::memory::{CELL_TILE, COUNTS, Counted, DIGITS, Levels, Memory, PASSES, 
 use crate::cuda::CudaError;
 use crate::cuda::driver::Kernels;
 use crate::cuda::gpu_device::{GpuDevice, Size, Stream};
+use crate::cuda::octree::Fields;
 use crate::cuda::octree::run::Tick;
 use crate::cuda::octree::stages::AGAIN_BLOCKS;
 use crate::cuda::octree::text::{Basis, Shape};
@@ -16,6 +17,7 @@ pub struct On<'a, T: Number, C: GpuDevice> {
     pub shape: &'a Shape,
     pub memory: &'a Memory<T, C>,
     pub is_periodic: bool,
+    pub fields: Fields,
     pub problem: Problem,
 }
 
@@ -100,7 +102,9 @@ pub fn stages<T: Number, C: GpuDevice>(
         on.launch("p2m", Size::of_warps(leaves), &[])?;
         // Blocks beyond those that the lists ask for do nothing.
         let blocks = leaves + on.problem.n as usize / on.shape.targets();
-        on.launch_beside("p2p", Size::new(blocks, on.shape.threads))?;
+        if on.fields == Fields::All {
+            on.launch_beside("p2p", Size::new(blocks, on.shape.threads))?;
+        }
         on.launch_beside("again", Size::new(AGAIN_BLOCKS as usize, 256))?;
     }
     tick()?;
