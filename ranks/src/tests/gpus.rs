@@ -255,17 +255,19 @@ fn runs_of_particles_that_are_made_on_the_gpus_of_ranks_are_timed() {
     }
 }
 
+/// All of three ranks leave a problem to their CPUs, for one reason.
+fn unfit(problem: &OnGpus, devices: &(dyn Fn(usize) -> Vec<HostDevice> + Sync), why: &str) {
+    for answer in problem.on::<f64>(3, devices) {
+        let said = answer.unwrap().expect_err("it is unfit");
+        assert!(said.contains(why), "{said}");
+    }
+}
+
 #[test]
 fn all_ranks_leave_a_problem_to_their_cpus_or_none_does() {
     if !on_host::is_there() {
         return;
     }
-    let unfit = |problem: &OnGpus, devices: &(dyn Fn(usize) -> Vec<HostDevice> + Sync), why: &str| {
-        for answer in problem.on::<f64>(3, devices) {
-            let said = answer.unwrap().expect_err("it is unfit");
-            assert!(said.contains(why), "{said}");
-        }
-    };
     let one = |_: usize| vec![HostDevice::default()];
     let mut particles = generate(90, Distribution::Uniform, Charge::Random, 1);
     let mut problem = OnGpus::new(particles.clone(), 1, 64);
@@ -285,11 +287,18 @@ fn all_ranks_leave_a_problem_to_their_cpus_or_none_does() {
     particles.q[3] = 1e200;
     problem.sources = particles;
     unfit(&problem, &one, "very large or very small numbers");
-    // A crowd in one point.
-    let crowd = |far: f64| [vec![0.25; 100_100], vec![far]].concat();
-    let [x, y, z] = [crowd(1.0), crowd(1.0), crowd(1.0)];
-    problem = OnGpus::new(Particles { q: vec![1.0; x.len()], x, y, z }, 1, 1000);
-    unfit(&problem, &one, "too uneven");
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn all_ranks_leave_a_crowd_in_one_point_to_their_cpus() {
+    if !on_host::is_there() {
+        return;
+    }
+    let crowd = [vec![0.25; 100_100], vec![1.0]].concat();
+    let q = vec![1.0; crowd.len()];
+    let problem = OnGpus::new(Particles { x: crowd.clone(), y: crowd.clone(), z: crowd, q }, 1, 1000);
+    unfit(&problem, &|_| vec![HostDevice::default()], "too uneven");
 }
 
 /// One of two GPUs of one of two ranks does not start a kernel.
