@@ -100,15 +100,17 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
             true => memory.input[k].place(device),
             false => device.place(particles.column(k)),
         });
-        let (near, out) = match is_shared {
-            true => (memory.near.place(device), device.place(&particles.near)),
-            false => (device.place(&particles.near), device.place(&particles.records)),
+        // The order of particles in a tree of one depth is not used here, nor are they.
+        let (near, out, again) = match is_shared {
+            true => (memory.near.place(device), device.place(&particles.near), memory.again.place(device)),
+            false => (device.place(&particles.near), device.place(&particles.records), device.place(&particles.order)),
         };
         let problem = Problem {
             input: [x, y, z, q],
             dipoles: [px, py, pz],
             near,
             out,
+            again,
             up: device.place(&tables.up),
             down: device.place(&tables.down),
             matrices: device.place(&tables.matrices),
@@ -149,6 +151,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             if team.all() > 1 {
                 memory.input[..columns].iter_mut().try_for_each(|column| column.reserve(device, n))?;
                 memory.near.reserve(device, width * n)?;
+                memory.again.reserve(device, n)?;
             }
             device.clear(memory.status.memory.as_mut().expect("it was reserved"))?;
         }

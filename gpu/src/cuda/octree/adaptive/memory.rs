@@ -240,12 +240,13 @@ pub struct Memory<T: Number, C: GpuDevice> {
     /// With several GPUs the input of all: x, y, z, charges, and components of moments where there are any.
     pub input: [Room<f64, C>; 7],
     pub near: Room<T, C>,
-    keys: [Room<u64, C>; 2],
-    order: [Room<u32, C>; 2],
+    order: Room<u32, C>,
+    /// With several GPUs, targets that are computed again.
+    pub again: Room<u32, C>,
     /// Counts of the sort and of cells, and later what is few.
     pub counts: Room<u32, C>,
     pub totals: Room<u32, C>,
-    marks: [Room<u8, C>; 2],
+    /// Sorted particles, where before them the keys stand, the order of every other pass of the sort, and marks of cells.
     records: Room<f64, C>,
     cells: Room<u32, C>,
     pub masks: Room<u32, C>,
@@ -269,11 +270,10 @@ impl<T: Number, C: GpuDevice> Default for Memory<T, C> {
         Memory {
             input: Default::default(),
             near: Default::default(),
-            keys: Default::default(),
             order: Default::default(),
+            again: Default::default(),
             counts: Default::default(),
             totals: Default::default(),
-            marks: Default::default(),
             records: Default::default(),
             cells: Default::default(),
             masks: Default::default(),
@@ -305,12 +305,10 @@ pub struct ListRoom {
 impl<T: Number, C: GpuDevice> Memory<T, C> {
     /// Room for the sort of `n` particles, of so many numbers each, and for the counts of their cells.
     pub fn for_particles(&mut self, device: &C, n: usize, record: usize) -> Result<(), CudaError> {
-        self.keys.iter_mut().try_for_each(|keys| keys.reserve(device, n))?;
-        self.order.iter_mut().try_for_each(|order| order.reserve(device, n))?;
+        self.order.reserve(device, n)?;
         let rows = (DIGITS * n.div_ceil(SORT_TILE)).max(COUNTS * n.div_ceil(CELL_TILE));
         self.counts.reserve(device, rows)?;
         self.totals.reserve(device, DIGITS)?;
-        self.marks.iter_mut().try_for_each(|marks| marks.reserve(device, n))?;
         self.records.reserve(device, record * n)?;
         self.status.reserve(device, Counted::WORDS)
     }
@@ -349,15 +347,16 @@ impl<T: Number, C: GpuDevice> Memory<T, C> {
 
     /// With where everything is.
     pub fn places(&self, device: &C, problem: Problem) -> Problem {
-        let keys = self.keys.each_ref().map(|keys| keys.place(device));
+        // Two keys, a number and two marks take 22 bytes of the 32 or more of a sorted particle.
+        let (records, n) = (self.records.place(device), problem.n);
         Problem {
-            keys,
-            order: self.order.each_ref().map(|order| order.place(device)),
+            keys: [records, records + 8 * n],
+            order: [self.order.place(device), records + 16 * n],
             counts: self.counts.place(device),
             totals: self.totals.place(device),
-            from: self.marks[0].place(device),
-            leaf: self.marks[1].place(device),
-            records: self.records.place(device),
+            from: records + 20 * n,
+            leaf: records + 21 * n,
+            records,
             cells: self.cells.place(device),
             masks: self.masks.place(device),
             listed: self.listed.place(device),
@@ -371,8 +370,6 @@ impl<T: Number, C: GpuDevice> Memory<T, C> {
             w: self.w.place(device),
             x_list: self.x.place(device),
             work: self.work.place(device),
-            // Keys are not read any more when P2P writes this.
-            again: keys[1],
             tiles: self.tiles.place(device),
             status: self.status.place(device),
             m: self.m.place(device),

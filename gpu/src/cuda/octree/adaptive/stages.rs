@@ -57,8 +57,9 @@ impl<T: Number, C: GpuDevice> On<'_, T, C> {
     }
 
     pub fn make_cells(&self, levels: &Levels) -> Result<(), CudaError> {
-        self.place_records()?;
         self.launch("make_cells", Size::new((self.problem.n as usize).div_ceil(CELL_TILE), 1024), &[])?;
+        // Keys and marks, which stand where sorted particles come, are not read any more.
+        self.place_records()?;
         (0..=levels.deepest).try_for_each(|level| {
             self.launch("find_colleagues", Size::new(levels.of(level).div_ceil(8), 256), &[level as u32])
         })
