@@ -40,6 +40,7 @@ use fmm::data::periodic::Periodic;
 use fmm::expansion::solid::dense::Dense;
 use fmm::octree::options::Wanted;
 use fmm::tree::boxmap::BoxMap;
+use fmm::tree::lists::reach;
 use memory::{Capacity, Particles, Parts, Problem, with_fitting};
 use periodic::Images;
 use pg2::backend::cuda::p2p::{Real, Unfit};
@@ -55,8 +56,11 @@ pub use depth::{DEEPEST, Prices, best_leaf, depth_for, m2l_pairs};
 pub use memory::{MOST_GPUS, Status};
 pub use text::{Basis as FmmBasis, Shape as FmmShape, adaptive as adaptive_text_of, text as text_of};
 
-/// Two cells of one level at integer offset d are near if d.d is below this.
+/// Two cells of one level at integer offset d are near if d.d is below this, for the usual theta of 0.5.
 pub const NEAR2: u64 = 4;
+
+/// The greatest such number: the rows of cells near a cell have a lane of a warp each.
+pub const MOST_NEAR2: u64 = 9;
 
 /// The highest order.
 pub const MOST_ORDER: usize = 30;
@@ -160,8 +164,9 @@ pub struct GpuFmm<T: Number, C: GpuDevice = Device> {
     pub fields: Fields,
     /// Periodic boundaries; the length may change.
     periodic: Option<Periodic>,
-    /// Offsets beyond which M2L takes the order below.
+    /// Offsets beyond which M2L takes the order below, and from which on cells are not near.
     lower_beyond: Option<f64>,
+    near2: u64,
     /// The kernel, where it is expanded as it is.
     black_box: Option<BlackBox>,
     /// The costs by which trees are chosen.
@@ -179,19 +184,27 @@ pub struct GpuFmm<T: Number, C: GpuDevice = Device> {
 }
 
 /// Options that the tables of an order, or the texts of kernels, depend on.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Extra {
     pub periodic: Option<Periodic>,
     /// See [`FmmOptions::lower_beyond`](fmm::octree::FmmOptions::lower_beyond).
     pub lower_beyond: Option<f64>,
+    /// Cells at a squared offset below this are near.
+    pub near2: u64,
     /// Results and inputs besides charges, potential and gradient.
     pub wanted: Wanted,
+}
+
+impl Default for Extra {
+    fn default() -> Extra {
+        Extra { periodic: None, lower_beyond: None, near2: NEAR2, wanted: Wanted::default() }
+    }
 }
 
 impl Extra {
     /// Whether tables and texts are the same for both: those of any period are.
     fn is_like(&self, other: &Extra) -> bool {
-        let key = |extra: &Extra| (extra.periodic.map(|p| p.axes), extra.lower_beyond, extra.wanted);
+        let key = |extra: &Extra| (extra.periodic.map(|p| p.axes), extra.lower_beyond, extra.near2, extra.wanted);
         key(self) == key(other)
     }
 }
@@ -311,14 +324,14 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     }
 
     fn of(devices: &[C], asked: Asked) -> Result<GpuFmm<T, C>, CudaError> {
-        let Asked { graph, order, units, extra: Extra { periodic, lower_beyond, wanted }, black_box } = asked;
+        let Asked { graph, order, units, extra: Extra { periodic, lower_beyond, near2, wanted }, black_box } = asked;
         let basis = basis_of(&black_box);
         let memory = devices.iter().map(C::shared_memory).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
         let shape = Shape::new(basis, order, T::REAL).with_memory(memory).with_wanted(wanted, T::REAL);
         // What sums second derivatives is no kernel of the user's, and has no units.
         let plain = Units { potential: 1.0, gradient: 1.0, length: 1.0 };
         let units = if wanted == Wanted::default() { units } else { plain };
-        let dense = shape.dense(order, NEAR2, lower_beyond);
+        let dense = shape.dense(order, near2, lower_beyond);
         let text =
             text_of::<T>(graph, &dense, &shape, periodic.is_some()).map_err(|Unfit(why)| CudaError::Failed(why))?;
         let load = |device: &C| Loaded::new(device, &text, &dense, &shape, periodic.as_ref());
@@ -339,8 +352,9 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             fields: Fields::default(),
             periodic,
             lower_beyond,
+            near2,
             black_box,
-            prices: Prices::new(basis, order, T::REAL),
+            prices: Prices::new(basis, order, T::REAL).with_near2(near2),
             is_deep: false,
             kept: None,
             n: 0,
@@ -356,6 +370,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             && extra.is_like(&Extra {
                 periodic: self.periodic,
                 lower_beyond: self.lower_beyond,
+                near2: self.near2,
                 wanted: self.shape.wanted,
             });
         if is_like {
@@ -368,6 +383,11 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// it.
     fn first_level(&self) -> u32 {
         if self.periodic.is_some() { 0 } else { 2 }
+    }
+
+    /// How far cells that are near may be along an axis; with periodic boundaries anywhere.
+    fn reach(&self) -> Option<u32> {
+        if self.periodic.is_some() { None } else { Some(reach(self.near2) as u32) }
     }
 
     /// Memory for particles in other places, which the GPUs of this process share evenly. If each GPU's share is as before, it keeps what

@@ -14,7 +14,8 @@ use crate::cuda::driver::{Outcome, reported};
 use crate::cuda::gpu_device::GpuDevice;
 use crate::cuda::octree::communicator::{Communicator, SingleProcess, Team, numbers};
 use crate::cuda::octree::{
-    Extra, FmmBasis, FmmShape, GpuFmm, MOST_BLACK_BOX, MOST_ORDER, NEAR2, Prices, Run, TreeKind, Units, best_leaf,
+    Extra, FmmBasis, FmmShape, GpuFmm, MOST_BLACK_BOX, MOST_NEAR2, MOST_ORDER, NEAR2, Prices, Run, TreeKind, Units,
+    best_leaf,
 };
 use crate::cuda::p2p::Number;
 use fmm::data::particles::Field;
@@ -101,7 +102,10 @@ impl Gpu {
             _ if options.basis == Basis::Chebyshev && options.order > MOST_BLACK_BOX => {
                 return Some(format!("the order is above {MOST_BLACK_BOX}"));
             }
-            _ if near2(options.theta) != NEAR2 => "theta is not 0.5",
+            _ if near2(options.theta) > MOST_NEAR2 => "theta is below 1/3",
+            _ if near2(options.theta) != NEAR2 && options.periodic.is_some() => {
+                "theta is not 0.5, and boundaries are periodic"
+            }
             _ if options.near_only => "there is no far field",
             _ if options.order > MOST_ORDER => return Some(format!("the order is above {MOST_ORDER}")),
             _ => return None,
@@ -270,7 +274,8 @@ fn prepare(
     (options, wanted): (&FmmOptions, Wanted),
 ) -> Result<(), CudaError> {
     let (order, precision) = (options.order, options.precision);
-    let extra = Extra { periodic: options.periodic, lower_beyond: options.lower_beyond, wanted };
+    let (periodic, lower_beyond) = (options.periodic, options.lower_beyond);
+    let extra = Extra { periodic, lower_beyond, near2: near2(options.theta), wanted };
     let is_black_box = basis(options) == FmmBasis::Chebyshev;
     let is_there = match there {
         Some(Ready::F32(..)) if precision == Precision::F64 => false,
@@ -302,7 +307,7 @@ fn basis(options: &FmmOptions) -> FmmBasis {
 
 /// The costs of the method with these options.
 fn prices(options: &FmmOptions) -> Prices {
-    Prices::new(basis(options), options.order, real(options.precision))
+    Prices::new(basis(options), options.order, real(options.precision)).with_near2(near2(options.theta))
 }
 
 fn real(precision: Precision) -> Real {

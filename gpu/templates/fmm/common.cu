@@ -112,6 +112,9 @@ struct Problem {
     uint64_t again_room;                    // targets that `again` has room for
 };
 
+// Whether cells at an offset are near.
+PF bool is_near(const int x, const int y, const int z) { return x * x + y * y + z * z < NEAR2; }
+
 // The cells of all levels from the first one with expansions to before this one.
 PF uint32_t level_start(uint32_t level) { return ((1u << 3 * level) - (1u << 3 * FIRST_LEVEL)) / 7; }
 

@@ -1,15 +1,28 @@
-// P2P: the particles of a cell against all of the 27 cells around it.
+// P2P: the particles of a cell against those of all cells near it.
 
-// The three cells along x around a cell, in each of nine rows: their sorted particles stand one behind the other.
+// The rows along x that cells near a cell are in.
+#define NEAR_ROWS ((2 * REACH + 1) * (2 * REACH + 1))
+
+// How far the cells near a cell reach along x in a row that is y and z away; -1 where there are none.
+PF int reach_along_x(const int y, const int z)
+{
+    int reach = REACH == 1 ? 1 : -1;
+    while (REACH > 1 && is_near(reach + 1, y, z))
+        reach++;
+    return reach;
+}
+
+// The cells of a row near a cell: their sorted particles stand one behind the other.
 PF uint2 row_of(const Problem &p, const uint32_t cell, const uint32_t row)
 {
     const uint32_t side = SIDE(p.depth);
     const Place at = place_of(p, cell);
-    const int y = (int)at.y + (int)(row % 3) - 1, z = (int)at.z + (int)(row / 3) - 1;
-    if (min(y, z) < 0 || max(y, z) >= (int)side)
+    const int dy = (int)(row % (2 * REACH + 1)) - REACH, dz = (int)(row / (2 * REACH + 1)) - REACH;
+    const int y = (int)at.y + dy, z = (int)at.z + dz, reach = reach_along_x(dy, dz);
+    if (reach < 0 || min(y, z) < 0 || max(y, z) >= (int)side)
         return make_uint2(0, 0);
     const uint32_t first = ((uint32_t)z << p.depth | y) << p.depth;
-    return make_uint2(start_of(p, first + (at.x > 0 ? at.x - 1 : 0)), start_of(p, first + min(at.x + 2, side)));
+    return make_uint2(start_of(p, first + ((int)at.x > reach ? at.x - reach : 0)), start_of(p, first + min(at.x + reach + 1, side)));
 }
 
 #if PERIODIC
@@ -38,7 +51,7 @@ PF Near near_part(const Problem &p, const uint32_t cell, const uint32_t part)
 #else
 struct Near { uint32_t first, end; Image image; };
 
-#define NEAR_PARTS 9
+#define NEAR_PARTS NEAR_ROWS
 
 PF Near near_part(const Problem &p, const uint32_t cell, const uint32_t part)
 {

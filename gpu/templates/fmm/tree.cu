@@ -206,8 +206,12 @@ extern "C" __global__ void __launch_bounds__(1024) scan_add(const Problem p)
         p.work[(start >> 32) + part] = cell | part << 32;
     const int at[3] = {(int)(cell % side), (int)(cell / side % side), (int)(cell / side / side)};
     uint64_t near = 0;
-    for (int k = 0; k < 27; k++) {
-        int x = at[0] + k % 3 - 1, y = at[1] + k / 3 % 3 - 1, z = at[2] + k / 9 - 1;
+    const int ways = 2 * REACH + 1;
+    for (int k = 0; k < ways * ways * ways; k++) {
+        const int d[3] = {k % ways - REACH, k / ways % ways - REACH, k / ways / ways - REACH};
+        int x = at[0] + d[0], y = at[1] + d[1], z = at[2] + d[2];
+        if (REACH > 1 && !is_near(d[0], d[1], d[2]))
+            continue;
 #if PERIODIC
         Image image;
         const bool is_in_x = enter(x, image.x, side, 0, p), is_in_y = enter(y, image.y, side, 1, p), is_in_z = enter(z, image.z, side, 2, p);

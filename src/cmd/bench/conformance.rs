@@ -44,6 +44,7 @@ struct Problem {
     targets: Option<Particles>,
     axes: [bool; 3],
     eps: f64,
+    theta: f64,
     hessian: bool,
     /// Sets of charges of one run, of which the first is the particles' own.
     sets: usize,
@@ -107,6 +108,10 @@ fn regular() -> Vec<Problem> {
         all.push(Problem { targets, ..of("targets apart") });
         all.push(Problem { eps: 1e-5, ..of("softened") });
         all.push(Problem { sets: 3, ..of("three sets of charges") });
+        if distribution == Distribution::Uniform {
+            all.push(Problem { theta: 0.4, ..of("theta 0.4") });
+            all.push(Problem { theta: 1.0 / 3.0, ..of("theta 1/3") });
+        }
         all.push(Problem { hessian: true, ..of("second derivatives") });
         all.push(Problem { hessian: true, axes: [true; 3], ..of("second derivatives, periodic") });
     }
@@ -140,8 +145,8 @@ fn odd() -> Vec<Problem> {
 impl Problem {
     fn new(name: &str, particles: Particles) -> Problem {
         let name = name.to_string();
-        let (eps, sets) = (0.0, 1);
-        Problem { name, particles, targets: None, axes: [false; 3], eps, hessian: false, sets, orders: &ORDERS }
+        let (eps, theta, sets) = (0.0, 0.5, 1);
+        Problem { name, particles, targets: None, axes: [false; 3], eps, theta, hessian: false, sets, orders: &ORDERS }
     }
 
     fn is_periodic(&self) -> bool {
@@ -151,7 +156,7 @@ impl Problem {
     fn options(&self, order: usize) -> Options {
         let samples = if self.is_periodic() { PERIODIC_SAMPLES } else { SAMPLES };
         let options = Options::default().order(order).expansion(Basis::Solid).leaf(48).softening(self.eps);
-        let options = options.hessian(self.hessian).samples(samples);
+        let options = options.theta(self.theta).hessian(self.hessian).samples(samples);
         match self.is_periodic() {
             true => {
                 let length = 1.01 * error::edge(self.particles.columns(), None);

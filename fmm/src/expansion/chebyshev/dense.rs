@@ -18,6 +18,7 @@ pub fn operators(order: usize, near2: u64) -> Dense {
         |at: &[i64; 3]| Offset { at: *at, order, terms: terms.len(), matrix: Vec::new(), derivatives: Vec::new() };
     Dense {
         order,
+        near2,
         weights: Vec::new(),
         sectors: Vec::new(),
         steps: Vec::new(),

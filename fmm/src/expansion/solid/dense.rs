@@ -23,6 +23,8 @@ pub struct Offset {
 /// All tables. Matrices are the same on every level, since lengths are in units of cells.
 pub struct Dense {
     pub order: usize,
+    /// Cells at a squared offset below this are near.
+    pub near2: u64,
     /// The weight of each term.
     pub weights: Vec<f64>,
     /// The factors of the recurrences of regular harmonics, see [`Harmonics`].
@@ -69,6 +71,7 @@ impl Dense {
         let offsets = offsets((order, near2), orders, &weights, has_matrices);
         Dense {
             order,
+            near2,
             weights: weights[..size].to_vec(),
             sectors: sectors.to_vec(),
             steps: steps.to_vec(),

@@ -8,7 +8,7 @@ use super::memory::Problem;
 use super::run::Scales;
 use super::tables::{Step, Tables};
 use super::text::Shape;
-use super::{Asked, Extra, FmmBasis, GpuFmm, Loaded, NEAR2, TreeKind, Units, adaptive, basis_of};
+use super::{Asked, Extra, FmmBasis, GpuFmm, Loaded, TreeKind, Units, adaptive, basis_of};
 use crate::cuda::CudaError;
 use crate::cuda::driver::Outcome;
 use crate::cuda::gpu_device::{GpuDevice, Size};
@@ -18,6 +18,7 @@ use fmm::expansion::chebyshev;
 use fmm::expansion::chebyshev::dense::Matrices;
 use fmm::octree::{Coincident, FmmOptions, far_images};
 use fmm::tree::boxmap::BoxMap;
+use fmm::tree::lists::near2;
 use pg2::backend::cuda::p2p::Real;
 use pg2::graph::Graph;
 use pipelines::octree::function::{Law, Setting};
@@ -91,7 +92,7 @@ impl BlackBox {
             let lattice = far_images(options);
             // Images of cells are far from each other from the first level on.
             let coarsest = if lattice.is_some() { 1 } else { 2 };
-            let matrices = Matrices::new(options.order, NEAR2, &function, coarsest..=deepest);
+            let matrices = Matrices::new(options.order, near2(options.theta), &function, coarsest..=deepest);
             let suits_f32 = chebyshev::suits_f32(&*function, levels, lattice);
             let images = lattice.map(|lattice| lattice.matrix(&*function, options.order));
             self.found = Some(Found { of, slope: function.slope(), suits_f32, matrices, images });
@@ -122,7 +123,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         let black_box = Some(BlackBox { options: options.clone(), found: None });
         // Units are those of the kernel in the box of a run.
         let units = Units { potential: 1.0, gradient: 1.0, length: 1.0 };
-        let extra = Extra { periodic: options.periodic, ..Extra::default() };
+        let extra = Extra { periodic: options.periodic, near2: near2(options.theta), ..Extra::default() };
         GpuFmm::of(devices, Asked { graph, order: options.order, units, extra, black_box })
     }
 
@@ -130,7 +131,10 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     pub fn takes_black_box(&mut self, options: &FmmOptions) -> bool {
         let axes = |periodic: Option<Periodic>| periodic.map(|p| p.axes);
         match &mut self.black_box {
-            Some(black_box) if options.order == self.order && axes(options.periodic) == axes(self.periodic) => {
+            Some(black_box)
+                if (options.order, near2(options.theta)) == (self.order, self.near2)
+                    && axes(options.periodic) == axes(self.periodic) =>
+            {
                 black_box.options = options.clone();
                 self.periodic = options.periodic;
                 true

@@ -1,6 +1,8 @@
 //! How deep a tree is to be: by the particles of a leaf, and by what the stages cost.
 
+use super::NEAR2;
 use super::text::{Basis, MOST_NARROW};
+use fmm::tree::lists::{is_near, reach};
 use pg2::backend::cuda::p2p::Real;
 
 /// The deepest tree: 8^8 leaves.
@@ -11,13 +13,16 @@ pub fn depth_for(n: usize, leaf: usize) -> u32 {
     (0..DEEPEST).find(|depth| n as u64 <= (leaf as u64).saturating_mul(1 << (3 * depth))).unwrap_or(DEEPEST)
 }
 
-/// The costs that depth and leaves are chosen by: terms of an expansion, and the times of a pair of P2P and of a product of M2L, in ns on one
-/// H200; see docs/results/gpu.md.
+/// The costs that depth and leaves are chosen by: terms of an expansion, the times of a pair of P2P and of a product of M2L, in ns on one
+/// H200 (see docs/results/gpu.md), and what cells are near.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Prices {
     terms: f64,
     pair: f64,
     product: f64,
+    near2: u64,
+    /// Cells near a cell, with itself.
+    pub near: f64,
 }
 
 /// The time of a pair of a kernel that is expanded as it is, beside that of 1/r: as a power and an exponential take.
@@ -32,7 +37,17 @@ impl Prices {
             (Real::F64, true) => (1.8e-3, 4e-5),
         };
         let pair = if basis == Basis::Chebyshev { PAIR_OF_ANY * pair } else { pair };
-        Prices { terms: basis.terms(order) as f64, pair, product }
+        Prices { terms: basis.terms(order) as f64, pair, product, near2: NEAR2, near: 27.0 }
+    }
+
+    /// The same for cells that are near below `near2`.
+    pub fn with_near2(self, near2: u64) -> Prices {
+        Prices { near2, near: offsets(near2).count() as f64, ..self }
+    }
+
+    /// Cells in the list of a cell: children of cells near its parent, less those near itself.
+    fn listed(&self) -> f64 {
+        7.0 * self.near
     }
 
     /// The particles of a cell up to which P2P takes less time than M2P or P2L.
@@ -44,15 +59,15 @@ impl Prices {
 /// The particles of a leaf at most that cost least where leaves are split by their own particles. A leaf of s particles has 27 s pairs of
 /// P2P for each, and 189 of M2L; those of a tree have a quarter of the most in the mean.
 pub fn best_of_any(prices: Prices) -> usize {
-    let Prices { terms, pair, product } = prices;
-    (4.0 * terms * (189.0 * product / (27.0 * pair)).sqrt()) as usize
+    let Prices { terms, pair, product, near, .. } = prices;
+    (4.0 * terms * (prices.listed() * product / (near * pair)).sqrt()) as usize
 }
 
 /// About how long the stages take, in ns on one H200.
 pub fn cost(pairs: f64, depth: u32, prices: Prices) -> f64 {
-    let Prices { terms, pair, product } = prices;
+    let Prices { terms, pair, product, .. } = prices;
     let cells = 8f64.powi(depth as i32);
-    let far = if depth >= 2 { 10.0 + 189.0 * terms * terms * product } else { 0.0 };
+    let far = if depth >= 2 { 10.0 + prices.listed() * terms * terms * product } else { 0.0 };
     pairs * pair + cells * (6.0 + far)
 }
 
@@ -60,18 +75,32 @@ pub fn cost(pairs: f64, depth: u32, prices: Prices) -> f64 {
 pub fn best_leaf(n: usize, prices: Prices) -> usize {
     let of_depth = |depth: &u32| {
         let side = 2f64.powi(*depth as i32);
-        let near = (3.0 - 2.0 / side).powi(3);
+        let near = near_pairs(*depth, prices.near2, [false; 3]) as f64 / side.powi(3);
         cost(n as f64 * n as f64 / side.powi(3) * near, *depth, prices)
     };
     let best = (0..=DEEPEST).min_by(|a, b| of_depth(a).total_cmp(&of_depth(b))).unwrap_or(0);
     n.div_ceil(1 << (3 * best)).max(1)
 }
 
+/// The offsets of cells near a cell, with itself.
+fn offsets(near2: u64) -> impl Iterator<Item = [i64; 3]> {
+    let most = reach(near2);
+    let axis = move || -most..=most;
+    let all = axis().flat_map(move |x| axis().flat_map(move |y| axis().map(move |z| [x, y, z])));
+    all.filter(move |at| is_near(*at, near2))
+}
+
+/// Pairs of near cells of a level. Along axes that are set, there are images of cells too.
+fn near_pairs(level: u32, near2: u64, periodic: [bool; 3]) -> u64 {
+    let side = 1i64 << level;
+    let along = |(d, is_periodic): (i64, bool)| if is_periodic { side } else { (side - d.abs()).max(0) } as u64;
+    offsets(near2).map(|at| at.into_iter().zip(periodic).map(along).product::<u64>()).sum()
+}
+
 /// Pairs of cells that M2L goes over in a tree of one depth: on each level, pairs whose parents are near, less those that are
 /// near themselves. Along axes that are set, there are images of cells too.
-pub fn m2l_pairs(depth: u32, periodic: [bool; 3]) -> u64 {
-    let along = |level: u32, is_periodic: bool| 3 * (1u64 << level) - if is_periodic { 0 } else { 2 };
-    let near = |level: u32| periodic.iter().map(|axis| along(level, *axis)).product::<u64>();
+pub fn m2l_pairs(depth: u32, near2: u64, periodic: [bool; 3]) -> u64 {
+    let near = |level: u32| near_pairs(level, near2, periodic);
     (1..=depth.min(DEEPEST)).map(|level| 64 * near(level - 1) - near(level)).sum()
 }
 

@@ -7,7 +7,7 @@ use super::depth::{cost, m2l_pairs};
 use super::memory::{BOUNDS_BLOCKS, Bounds, Particles, Parts, Problem, Status};
 use super::split::{LeafShare, Rows, cost_of, split};
 use super::stages::On;
-use super::{DEEPEST, Fields, GpuFmm, Loaded, Run, TreeKind, Units, depth_for, periodic};
+use super::{DEEPEST, Fields, GpuFmm, Loaded, NEAR2, Run, TreeKind, Units, depth_for, periodic};
 use crate::cuda::CudaError;
 use crate::cuda::driver::{Clock, Outcome, Times};
 use crate::cuda::gpu_device::{GpuDevice, Size};
@@ -120,9 +120,12 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     fn make_tree(&mut self, team: &Team<C>, scales: &Scales, leaf: usize) -> Result<Outcome<Tree>, CudaError> {
         let counted = if self.tree == TreeKind::Adaptive { None } else { self.tree(team, scales, leaf)? };
         let Some(Counted { depth, rows, .. }) = counted else {
+            if self.near2 != NEAR2 {
+                return Ok(Err("the particles are too uneven for the tree that has another theta than 0.5".into()));
+            }
             return Ok(self.make_adaptive(team, scales, leaf)?.map(Tree::Adaptive));
         };
-        let parts = split(&rows.rows, (depth, self.periodic.is_some()), self.prices, team.all());
+        let parts = split(&rows.rows, (depth, self.reach()), self.prices, team.all());
         let plan = Plan { depth, rows, parts };
         if let Err(why) = self.expand(team, scales, (plan.depth, TreeKind::OneDepth))? {
             return Ok(Err(why));
@@ -174,7 +177,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             exponent: scales.exponent,
             depth: plan.depth,
             pairs: plan.rows.pairs(),
-            far: [m2l_pairs(plan.depth, self.periodic.map_or([false; 3], |p| p.axes)), 0, 0],
+            far: [m2l_pairs(plan.depth, self.near2, self.periodic.map_or([false; 3], |p| p.axes)), 0, 0],
             status,
             times: Times::default(),
             travelled: 0.0,
@@ -248,11 +251,11 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         let costs = |tree: &Counted| cost(tree.pairs as f64, tree.depth, prices);
         let mut tree = self.count(team, scales, depth_for(n, leaf))?;
         if self.tree == TreeKind::Chosen {
-            let even = 27.0 * (n as f64).powi(2) / 8f64.powi(tree.depth as i32);
+            let even = prices.near * (n as f64).powi(2) / 8f64.powi(tree.depth as i32);
             return Ok((costs(&tree) <= MOST_COST * cost(even, tree.depth, prices)).then_some(tree));
         }
         // Uniform particles have no more pairs than this.
-        let even = 40.0 * n as f64 * (n as f64 / 8f64.powi(tree.depth as i32) + 2.0);
+        let even = 1.5 * prices.near * n as f64 * (n as f64 / 8f64.powi(tree.depth as i32) + 2.0);
         while tree.pairs as f64 > even && tree.depth < DEEPEST {
             // The cells alone may cost more than all of this.
             if cost(0.0, tree.depth + 1, prices) >= costs(&tree) {

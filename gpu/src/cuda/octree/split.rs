@@ -98,8 +98,9 @@ pub fn cost_of(rows: &[Row], part: &LeafShare, depth: u32, prices: Prices) -> f6
     cost(pairs as f64, 0, prices) + cost(0.0, depth, prices) * of_row.len() as f64 / (rows.len() - 1) as f64
 }
 
-/// Shares out the leaves of a depth, with periodic boundaries or not, among so many GPUs, at ends of rows: parts that follow each other and cost about the same.
-pub fn split(rows: &[Row], (depth, is_periodic): (u32, bool), prices: Prices, devices: usize) -> Vec<LeafShare> {
+/// Shares out the leaves of a depth among so many GPUs, at ends of rows: parts that follow each other and cost about the same. `reach` is
+/// how far leaves that are near may be along an axis; with periodic boundaries anywhere.
+pub fn split(rows: &[Row], (depth, reach): (u32, Option<u32>), prices: Prices, devices: usize) -> Vec<LeafShare> {
     let (side, count) = (1u32 << depth, rows.len() - 1);
     let of_cells = cost(0.0, depth, prices) / count as f64;
     let costs = rows[..count].iter().map(|row| cost(row.pairs as f64, 0, prices) + of_cells);
@@ -115,12 +116,11 @@ pub fn split(rows: &[Row], (depth, is_periodic): (u32, bool), prices: Prices, de
     ends.resize(devices, count as u32);
     let starts = std::iter::once(0).chain(ends.iter().copied());
     let part = |(first, end): (u32, u32)| {
-        // Neighbours are in rows up to one along y and one along z away.
-        let reach = match () {
+        // In rows.
+        let reach = match reach {
             _ if first == end => 0,
-            // Images of cells may be in any row.
-            _ if is_periodic => count as u32,
-            _ => side + 1,
+            None => count as u32,
+            Some(reach) => reach * (side + 1),
         };
         let (from, to) = (first.saturating_sub(reach), (end + reach).min(count as u32));
         let own = Span { first: first * side, end: end * side };
@@ -177,20 +177,22 @@ mod tests {
     #[test]
     fn parts_follow_each_other_and_reach_their_neighbours() {
         let prices = Prices::new(Basis::Harmonics, 5, Real::F32);
-        for depth in 0..=5 {
+        for (depth, reach) in [(0, 1), (1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (0, 2), (2, 2), (3, 2)] {
             let side = 1u32 << depth;
             let count = side * side;
             let uneven: Vec<u64> = (0..count as u64).map(|k| k * k % 1000 * 1000).collect();
             for devices in [1, 2, 3, 4, 7] {
-                let parts = split(&rows(&uneven), (depth, false), prices, devices);
+                let parts = split(&rows(&uneven), (depth, Some(reach)), prices, devices);
                 assert_eq!((parts.len(), parts[0].own.first, parts[devices - 1].own.end), (devices, 0, count * side));
                 assert!(parts.windows(2).all(|w| w[0].own.end == w[1].own.first));
                 assert_eq!(parts.iter().map(|p| p.blocks).sum::<u32>(), 2 * count);
                 for part in parts {
                     for cell in part.own.first..part.own.end {
                         let at = [cell % side, cell / side % side, cell / side / side].map(|x| x as i32);
-                        for k in 0..27 {
-                            let [x, y, z] = [at[0] + k % 3 - 1, at[1] + k / 3 % 3 - 1, at[2] + k / 9 - 1];
+                        let (most, ways) = (reach as i32, 2 * reach as i32 + 1);
+                        for k in 0..ways.pow(3) {
+                            let way = [k % ways, k / ways % ways, k / ways / ways].map(|k| k - most);
+                            let [x, y, z] = [0, 1, 2].map(|a| at[a] + way[a]);
                             if [x, y, z].iter().all(|c| (0..side as i32).contains(c)) {
                                 let near = (((z << depth) | y) << depth | x) as u32;
                                 assert!((part.around.first..part.around.end).contains(&near));
@@ -207,7 +209,7 @@ mod tests {
     fn even_work_is_shared_evenly_and_one_row_holds_up_one_gpu() {
         let prices = Prices::new(Basis::Harmonics, 5, Real::F32);
         let ends = |pairs: &[u64], depth, devices| -> Vec<u32> {
-            split(&rows(pairs), (depth, false), prices, devices).iter().map(|p| p.own.end >> depth).collect()
+            split(&rows(pairs), (depth, Some(1)), prices, devices).iter().map(|p| p.own.end >> depth).collect()
         };
         assert_eq!(ends(&[1000; 256], 4, 4), [64, 128, 192, 256]);
         let mut heavy = [1; 64];

@@ -105,7 +105,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         if depth >= first {
             all.iter().try_for_each(|on| on.of_leaves("p2m"))?;
             let leaves: Vec<Span> = plan.parts.iter().map(|part| part.own).collect();
-            let wanted = wanted(team, &leaves, depth, self.periodic.is_some());
+            let wanted = wanted(team, &leaves, depth, self.reach());
             self.exchange_expansions(team, all, depth, &leaves, &wanted)?;
         }
         tick()?;
@@ -200,17 +200,19 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
 /// The leaves whose expansions each GPU needs of the others: those in the lists of its own leaves and those below their parents; all of
 /// them where each GPU computes M2M of all cells, or images of cells may be anywhere. The GPUs of one of several processes are given the
 /// same, which is sent once.
-fn wanted<C: GpuDevice>(team: &Team<C>, leaves: &[Span], depth: u32, is_periodic: bool) -> Vec<Span> {
+fn wanted<C: GpuDevice>(team: &Team<C>, leaves: &[Span], depth: u32, reach: Option<u32>) -> Vec<Span> {
     let (side, count) = (1u32 << depth, 1u32 << (3 * depth));
-    // Cells in a list are up to 3 away along each axis.
-    let reach = 3 * (side * side + side + 1);
+    // How far cells in a list are, where near ones are so far along an axis.
+    let listed = reach.map(|reach| (2 * reach + 1) * (side * side + side + 1));
     let of = |device: usize| {
         let numbers = if team.is_alone() { device..device + 1 } else { team.numbers(device / team.devices.len()) };
         let (first, end) = (leaves[numbers.start].first, leaves[numbers.end - 1].end);
-        match () {
-            _ if depth <= SHARED_LEVEL || is_periodic => Span { first: 0, end: count },
-            _ if first == end => Span { first, end },
-            _ => Span { first: first.saturating_sub(reach), end: (end + reach).min(count) },
+        match listed {
+            Some(_) if first == end && depth > SHARED_LEVEL => Span { first, end },
+            Some(reach) if depth > SHARED_LEVEL => {
+                Span { first: first.saturating_sub(reach), end: (end + reach).min(count) }
+            }
+            _ => Span { first: 0, end: count },
         }
     };
     (0..team.all()).map(of).collect()

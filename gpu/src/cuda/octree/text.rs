@@ -7,6 +7,7 @@ use fmm::expansion::basis;
 use fmm::expansion::chebyshev::dense::operators;
 use fmm::expansion::solid::dense::Dense;
 use fmm::octree::options::Wanted;
+use fmm::tree::lists::reach;
 use pg2::backend::cuda::p2p::{Names, Real, TILE, Unfit, pair, pair_of_differences};
 use pg2::backend::cuda::prelude;
 use pg2::graph::{Graph, PinClass};
@@ -449,6 +450,8 @@ fn with_tables<T: Number>(
         ("HESSIAN", shape.wanted.hessian as usize),
         ("DIPOLES", shape.wanted.dipoles as usize),
         ("ORDER", dense.order),
+        ("NEAR2", dense.near2 as usize),
+        ("REACH", reach(dense.near2) as usize),
         ("PITCH", shape.pitch),
         ("CHUNKS", shape.chunks),
         ("LISTED", dense.lists[0].len()),

@@ -6,6 +6,7 @@ mod derivatives;
 mod periodic;
 mod sets;
 mod split;
+mod theta;
 
 use super::*;
 use crate::cuda::device::Device;
@@ -333,6 +334,6 @@ fn pairs_of_cells_are_those_of_a_full_tree() {
     let options = FmmOptions { basis: Basis::Solid, leaf: 80, ..FmmOptions::default() };
     let plan = Plan::new(particles.columns(), &options).expect("good options");
     assert_eq!(plan.tree.levels.len(), 4);
-    assert_eq!(plan.pairs.m2l, m2l_pairs(3, [false; 3]));
-    assert_eq!((m2l_pairs(0, [false; 3]), m2l_pairs(1, [false; 3])), (0, 0));
+    assert_eq!(plan.pairs.m2l, m2l_pairs(3, NEAR2, [false; 3]));
+    assert_eq!((m2l_pairs(0, NEAR2, [false; 3]), m2l_pairs(1, NEAR2, [false; 3])), (0, 0));
 }
