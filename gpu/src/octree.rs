@@ -52,6 +52,21 @@ pub struct Share {
 }
 
 impl Share {
+    /// The first GPUs for one process.
+    pub fn alone(devices: usize) -> Share {
+        Share { turn: 0, of: 1, devices: Some(devices) }
+    }
+
+    /// The GPUs of this one, if there are as many as are asked for.
+    fn choose(&self, there: usize) -> Result<Vec<usize>, String> {
+        match self.devices {
+            Some(asked) if asked > there => {
+                Err(format!("{asked} GPUs are asked for and {there} found; take as many with --gpus"))
+            }
+            _ => Ok(self.devices(there)),
+        }
+    }
+
     /// The GPUs of this one, where so many are there.
     fn devices(&self, there: usize) -> Vec<usize> {
         let all = self.devices.unwrap_or(there).max(1);
@@ -128,23 +143,15 @@ impl Gpu {
         has_gradient && pair_of_differences(kernel, &Names::USUAL, Real::F32).is_ok()
     }
 
-    /// Opens so many GPUs to run all stages with such a kernel, values given for parameters of its own.
+    /// Opens GPUs of one of several processes to run all stages with such a kernel, values given for parameters of its own.
     pub fn open_function(
         name: &'static str,
         kernel: &Graph,
         given: &[(String, f64)],
-        devices: usize,
+        share: &Share,
     ) -> Result<Gpu, FmmError> {
         let units = P2p::bind(kernel, true, given)?;
-        Gpu::open_bound((name, kernel, units), |there| Gpu::first(devices, there))
-    }
-
-    /// The first GPUs, if there are so many.
-    fn first(asked: usize, there: usize) -> Result<Vec<usize>, String> {
-        match asked <= there {
-            true => Ok((0..asked).collect()),
-            false => Err(format!("{asked} GPUs are asked for and {there} found; take as many with --gpus")),
-        }
+        Gpu::open_bound((name, kernel, units), |there| share.choose(there))
     }
 
     /// Opens the first GPU for a kernel that it takes.
@@ -154,7 +161,7 @@ impl Gpu {
 
     /// Opens so many GPUs, which share the targets.
     pub fn open_gpus(name: &'static str, kernel: &Graph, devices: usize) -> Result<Gpu, FmmError> {
-        Gpu::open_shared(name, kernel, &Share { turn: 0, of: 1, devices: Some(devices) })
+        Gpu::open_shared(name, kernel, &Share::alone(devices))
     }
 
     /// Opens the first GPU so many times: it does the work of as many GPUs, one behind the other or side by side.
@@ -164,10 +171,7 @@ impl Gpu {
 
     /// Opens the GPUs of one of several processes or threads, which share out those of their machine.
     pub fn open_shared(name: &'static str, kernel: &Graph, share: &Share) -> Result<Gpu, FmmError> {
-        Gpu::open_these(name, kernel, |there| {
-            share.devices.map_or(Ok(()), |asked| Gpu::first(asked, there).map(drop))?;
-            Ok(share.devices(there))
-        })
+        Gpu::open_these(name, kernel, |there| share.choose(there))
     }
 
     /// Opens the GPUs that `choose` names, given how many there are.

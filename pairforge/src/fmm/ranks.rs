@@ -123,11 +123,13 @@ impl Job {
 
     /// Opens the devices that a rank computes on besides its CPU, and builds or finds what kernels run on, for about so many pairs.
     pub fn open(&self, comm: &dyn Comm, pairs: u64) -> Result<Opened<'_>, RankError> {
-        let Route { entry, on_gpu, .. } = &self.route;
+        let Route { entry, on_gpu, function, options, .. } = &self.route;
         let (turn, of) = on_machine(comm)?;
         let share = Share { turn, of, devices: self.asked.gpus };
         let gpu = on_gpu.as_ref().map(|kernel| Gpu::open_shared(entry.name, kernel, &share)).transpose();
         let gpu = agree(comm, gpu.map_err(RankError::from))?;
+        let open = |kernel| Gpu::open_function(entry.name, kernel, &options.params, &share);
+        let black_box = agree(comm, function.as_ref().map(open).transpose().map_err(RankError::from))?;
         let place = self.route.place_of_rank(comm.rank(), comm.size());
         let place = agree(comm, place.map_err(|e| RankError::Option(e.to_string())))?;
         let engine = BackendOptions { turn, place, threads: self.threads, ..self.asked.engine.clone() };
@@ -141,7 +143,7 @@ impl Job {
             let done = if (comm.rank() == 0) == is_first { prepare() } else { Ok(()) };
             agree(comm, done.map_err(|e| RankError::from(FmmError::from(e))))?;
         }
-        Ok(Opened { job: self, gpu, backend })
+        Ok(Opened { job: self, gpu, black_box, backend })
     }
 
     /// Measures the errors and splits them, where that is asked for, of what ranks computed of a whole problem.
@@ -177,13 +179,15 @@ impl Job {
 pub struct Opened<'a> {
     job: &'a Job,
     gpu: Option<Gpu>,
+    /// GPUs that run all stages with a kernel that is not 1/r.
+    black_box: Option<Gpu>,
     backend: Box<dyn Backend>,
 }
 
 impl Opened<'_> {
     /// Computes one rank's part. The first rank gets the results of all, and measures no errors yet, see [`Job::complete`].
     pub fn solve(&mut self, comm: &dyn Comm, part: &RankSlice) -> Result<Option<Solved>, RankError> {
-        let Opened { job, gpu, backend } = self;
+        let Opened { job, gpu, black_box, backend } = self;
         let (options, asked) = (job.options_for(part.n), &job.asked);
         let own = job.task(&options, &part.own);
         agree(comm, own.check_budget().map_err(RankError::from))?;
@@ -203,7 +207,8 @@ impl Opened<'_> {
             let why = "of ranks runs with translations on the CPU; leave --translations gpu out";
             return Err(RankError::Option(format!("{option} {why}")));
         }
-        let on_gpus = gpu.as_mut().filter(|_| job.route.whole && part.n > 0 && unfit.is_none());
+        let on_gpus = gpu.as_mut().filter(|_| job.route.whole).or(black_box.as_mut());
+        let on_gpus = on_gpus.filter(|_| part.n > 0 && unfit.is_none());
         let left_to_cpu = match on_gpus.map(|gpu| run_on_gpus(comm, gpu, asked, &slice)).transpose()? {
             Some(Ok(Answer { fields, stats, report })) => {
                 let fields = collected(comm, &fields)?;

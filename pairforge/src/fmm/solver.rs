@@ -14,7 +14,7 @@ use fmm::data::problem::Geometry;
 use fmm::octree::executor::{Executor, Progress};
 use fmm::octree::{FmmOptions, Plan, Solutions};
 #[cfg(feature = "cuda")]
-use gpu::octree::Gpu;
+use gpu::octree::{Gpu, Share};
 use pg2::graph::Graph;
 use pipelines::job::Backend;
 use pipelines::octree::kernel::of_graph;
@@ -58,8 +58,8 @@ impl Solver {
         };
         #[cfg(feature = "cuda")]
         let black_box = {
-            let (given, count) = (&route.options.params, asked.gpus.unwrap_or(1));
-            let open = |kernel| Gpu::open_function(route.entry.name, kernel, given, count);
+            let share = Share::alone(asked.gpus.unwrap_or(1));
+            let open = |kernel| Gpu::open_function(route.entry.name, kernel, &route.options.params, &share);
             route.function.as_ref().map(open).transpose()?
         };
         let backend = (route.entry.open)(&BackendOptions { place: route.place.clone(), ..asked.engine.clone() });

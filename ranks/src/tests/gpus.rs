@@ -4,6 +4,7 @@ use super::super::comm::gather_u64;
 use super::super::gpus::{Over, Runner, of_all, solve_by};
 use super::*;
 use fmm::octree::options::Wanted;
+use fmm::tree::lists::near2;
 use gpu::cuda::CudaError;
 use gpu::cuda::driver::Outcome;
 use gpu::cuda::octree::communicator::{Communicator, SingleProcess, Team};
@@ -27,6 +28,9 @@ struct OnGpus {
     leaf: usize,
     cut: fn(usize, usize, usize) -> usize,
     periodic: Option<Periodic>,
+    theta: f64,
+    /// The kernel is that of Yukawa with this parameter.
+    kappa: Option<f64>,
 }
 
 fn evenly(n: usize, rank: usize, ranks: usize) -> usize {
@@ -40,12 +44,15 @@ fn unevenly(n: usize, rank: usize, ranks: usize) -> usize {
 
 impl OnGpus {
     fn new(sources: Particles, order: usize, leaf: usize) -> OnGpus {
-        OnGpus { sources, more: Vec::new(), targets: None, order, leaf, cut: evenly, periodic: None }
+        let (theta, kappa) = (0.5, None);
+        OnGpus { sources, more: Vec::new(), targets: None, order, leaf, cut: evenly, periodic: None, theta, kappa }
     }
 
     fn options(&self, precision: Precision) -> FmmOptions {
-        let OnGpus { order, periodic, .. } = *self;
-        FmmOptions { order, basis: Basis::Solid, precision, periodic, ..FmmOptions::default() }
+        let OnGpus { order, periodic, theta, kappa, .. } = *self;
+        let basis = if kappa.is_some() { Basis::Chebyshev } else { Basis::Solid };
+        let params = kappa.map(|kappa| ("kappa".to_string(), kappa)).into_iter().collect();
+        FmmOptions { order, theta, basis, params, precision, periodic, ..FmmOptions::default() }
     }
 
     fn sets(&self) -> Vec<&[f64]> {
@@ -138,10 +145,14 @@ fn run<T: Number>(devices: &[HostDevice], others: &dyn Communicator, task: &Task
 }
 
 fn whole<T: Number>(devices: &[HostDevice], options: &FmmOptions) -> Result<GpuFmm<T, HostDevice>, CudaError> {
+    if options.basis == Basis::Chebyshev {
+        return GpuFmm::black_box(devices, &shipped("p2p_yukawa"), options);
+    }
     let kernel = shipped("p2p");
     let P2p { units, length, .. } = P2p::bind(&kernel, false, &[]).unwrap();
     let units = Units { potential: units.potential, gradient: units.gradient, length };
-    let extra = Extra { periodic: options.periodic, lower_beyond: options.lower_beyond, ..Extra::default() };
+    let FmmOptions { periodic, lower_beyond, theta, .. } = *options;
+    let extra = Extra { periodic, lower_beyond, near2: near2(theta), ..Extra::default() };
     GpuFmm::with_options(devices, &kernel, options.order, units, &extra)
 }
 
@@ -197,6 +208,18 @@ fn gpus_of_any_ranks_give_the_bits_of_one_gpu() {
     apart(unevenly).check::<f64>("targets apart, uneven slices", all);
     let periodic = Some(Periodic { length: 1.0, axes: [true; 3] });
     OnGpus { periodic, ..OnGpus::new(random(500, Distribution::Uniform), 2, 2) }.check::<f32>("a periodic box", all);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn gpus_of_ranks_take_other_angles_and_kernels() {
+    if !on_host::is_there() {
+        return;
+    }
+    let uniform = || OnGpus::new(random(300, Distribution::Uniform), 2, 4);
+    OnGpus { theta: 0.4, ..uniform() }.check::<f32>("theta 0.4", &[(2, 1), (3, 2)]);
+    let more = vec![random(300, Distribution::Normal).q];
+    OnGpus { kappa: Some(3.0), more, ..uniform() }.check::<f32>("Yukawa's kernel", &[(2, 1), (3, 2)]);
 }
 
 #[test]
