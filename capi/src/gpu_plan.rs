@@ -176,6 +176,7 @@ impl pairforge_gpu_field {
                     0 => Some([column(x, gradient_stride)?, column(y, gradient_stride)?, column(z, gradient_stride)?]),
                     _ => None,
                 },
+                hessian: None,
             })
         }
     }

@@ -7,8 +7,8 @@ struct Column {
 };
 
 struct Problem {
-    Column from[4], to[4];
-    double factor[4];
+    Column from[MOST_COLUMNS], to[MOST_COLUMNS];
+    double factor[MOST_COLUMNS];
     uint64_t count;         // columns of each
     uint64_t n;             // numbers of a column
 };

@@ -43,8 +43,12 @@ class Described(NamedTuple):
 
     def columns(self, *before: int) -> tuple[Column, Column, Column]:
         """The columns of (..., n, 3)."""
-        x, y, z = (self.column(*before, None, a) for a in range(3))
+        x, y, z = self.all_columns(*before)
         return x, y, z
+
+    def all_columns(self, *before: int) -> tuple[Column, ...]:
+        """The columns of (..., n, m)."""
+        return tuple(self.column(*before, None, a) for a in range(self.shape[-1]))
 
 
 def described(name: str, given: Any) -> Described:
@@ -192,14 +196,15 @@ def stream_of(stream: Any) -> int | None:
 
 
 class GpuResult:
-    """Potential and gradient at the targets, in their order, on the GPU: (m,) and (m, 3), with an axis of k before for k sets.
+    """Potential, gradient and second derivatives (xx, xy, xz, yy, yz, zz) at the targets, in their order, on the GPU.
 
-    What was not asked for is None.
+    They are (m,), (m, 3) and (m, 6), with an axis of k before for k sets. What was not asked for is None.
     """
 
-    def __init__(self, potential: Any, gradient: Any, report: Any = None) -> None:
+    def __init__(self, potential: Any, gradient: Any, hessian: Any = None, report: Any = None) -> None:
         self.potential = potential
         self.gradient = gradient
+        self.hessian = hessian
         self._report = report
 
     @cached_property
@@ -222,6 +227,7 @@ class GpuPlan:
         x: Any,
         targets: Any = None,
         gradient: bool = True,
+        hessian: bool = False,
         *,
         order: int | None = None,
         precision: str | None = None,
@@ -251,9 +257,10 @@ class GpuPlan:
             "periodic": periodic_box(periodic),
             "kernel": kernel,
             "check": check,
+            "hessian": bool(hessian),
         }
         self._layout = layout
-        self._gradient = bool(gradient)
+        self._gradient, self._hessian = bool(gradient), bool(hessian)
         self._bytes = 4 if precision == "f32" else 8
         self._has_targets = targets is not None
         sources, places = self._points(x, targets)
@@ -279,19 +286,19 @@ class GpuPlan:
         sources, places = self._points(x, targets)
         self._plan.update(sources.columns(), None if places is None else places.columns(), stream_of(stream))
 
-    def run(self, q: Any, *, out: Any = None, stream: Any = None) -> GpuResult:
-        """The field of charges `q`, (n,) or (k, n) for k sets: a `GpuResult` whose arrays are on the GPU.
+    def run(self, q: Any = None, dipoles: Any = None, *, out: Any = None, stream: Any = None) -> GpuResult:
+        """The field of charges `q`, (n,) or (k, n) for k sets, and of dipole moments (n, 3) or (k, n, 3), or of either alone.
 
-        They are new `DeviceArray`s of the plan's precision, or those in `out` by name or in the order potential, gradient.
+        It is a `GpuResult` whose arrays are on the GPU: new `DeviceArray`s of the plan's precision, or those in `out` by name or in
+        the order potential, gradient, hessian.
         """
-        charges = described("q", q)
-        shape, n, m = charges.shape, self._n, self._m
-        if len(shape) not in (1, 2) or shape[-1] != n:
-            raise InputError(f"`q` has the shape {shape}; give ({n},) or (k, {n}), for the {n} sources")
-        many = shape[:-1]
+        charges, moments, many = self._sources(q, dipoles)
+        m = self._m
         wanted: dict[str, tuple[int, ...]] = {"potential": (*many, m)}
         if self._gradient:
             wanted["gradient"] = (*many, m, 3)
+        if self._hessian:
+            wanted["hessian"] = (*many, m, 6)
         results: dict[str, Any] = {}
         rooms: dict[str, Described] = {}
         if out is None:
@@ -305,8 +312,33 @@ class GpuPlan:
         for before in [(k,) for k in range(many[0])] if many else [()]:
             potential = rooms["potential"].column(*before, None) if "potential" in rooms else None
             gradient = rooms["gradient"].columns(*before) if "gradient" in rooms else None
-            report = self._plan.run(charges.column(*before, None), potential, gradient, handle)
-        return GpuResult(results.get("potential"), results.get("gradient"), report)
+            hessian = rooms["hessian"].all_columns(*before) if "hessian" in rooms else None
+            # Charges or moments of one set alone are those of all.
+            own = None if charges is None else charges.column(*before[: len(charges.shape) - 1], None)
+            along = None if moments is None else moments.columns(*before[: len(moments.shape) - 2])
+            report = self._plan.run((own, along), (potential, gradient, hessian), handle)
+        return GpuResult(results.get("potential"), results.get("gradient"), results.get("hessian"), report)
+
+    def _sources(self, q: Any, dipoles: Any) -> tuple[Described | None, Described | None, tuple[int, ...]]:
+        """Charges, moments, and how many sets there are if they are several."""
+        n = self._n
+        charges = None if q is None else described("q", q)
+        moments = None if dipoles is None else described("dipoles", dipoles)
+        if charges is None and moments is None:
+            raise InputError("give charges `q`, or `dipoles`")
+        sets: set[tuple[int, ...]] = set()
+        if charges is not None:
+            if len(charges.shape) not in (1, 2) or charges.shape[-1] != n:
+                raise InputError(f"`q` has the shape {charges.shape}; give ({n},) or (k, {n}), for the {n} sources")
+            sets.add(charges.shape[:-1])
+        if moments is not None:
+            if len(moments.shape) not in (2, 3) or moments.shape[-2:] != (n, 3):
+                raise InputError(f"`dipoles` has the shape {moments.shape}; give ({n}, 3) or (k, {n}, 3)")
+            sets.add(moments.shape[:-2])
+        many = sorted(of for of in sets if of)
+        if len(many) > 1:
+            raise InputError("`q` and `dipoles` have other numbers of sets; give as many, or one of either")
+        return charges, moments, many[0] if many else ()
 
 
 __all__ = ["DeviceArray", "GpuPlan", "GpuResult"]

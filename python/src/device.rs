@@ -2,7 +2,9 @@
 
 use crate::{errors, options};
 use options::Report;
-use pairforge::fmm::device::{self as gpu, CallerStream, DeviceField, DevicePoints, DeviceSlice, Memory, Precision};
+use pairforge::fmm::device::{
+    self as gpu, CallerStream, DeviceField, DevicePoints, DeviceSlice, DeviceSources, Memory, Precision,
+};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -73,22 +75,25 @@ impl GpuPlan {
         self.with(py, |plan| plan.update(&points, order(stream)).and_then(|()| plan.finish()))
     }
 
-    /// Writes what is wanted of the field of one set of charges.
+    /// Writes what is wanted of the field of one set of charges, of dipole moments, or of both.
     fn run(
         &self,
         py: Python<'_>,
-        charges: Column,
-        potential: Option<Column>,
-        gradient: Option<[Column; 3]>,
+        sources: (Option<Column>, Option<[Column; 3]>),
+        field: (Option<Column>, Option<[Column; 3]>, Option<[Column; 6]>),
         stream: Option<u64>,
     ) -> PyResult<Report> {
+        let ((charges, dipoles), (potential, gradient, hessian)) = (sources, field);
         // SAFETY: the package's modules hold the arrays until the call has ended.
-        let (charges, field) = unsafe {
-            let potential = potential.map(|one| slice(one));
-            (slice(charges), DeviceField { potential, gradient: gradient.map(|all| all.map(|one| slice(one))) })
+        let one = |column: Column| unsafe { slice(column) };
+        let sources = DeviceSources { charges: charges.map(one), dipoles: dipoles.map(|all| all.map(one)) };
+        let field = DeviceField {
+            potential: potential.map(one),
+            gradient: gradient.map(|all| all.map(one)),
+            hessian: hessian.map(|all| all.map(one)),
         };
         let run = |plan: &mut gpu::GpuPlan| {
-            let stats = plan.run(charges, &field, order(stream))?;
+            let stats = plan.run(sources, &field, order(stream))?;
             plan.finish().map(|()| stats)
         };
         Ok(Report::new(self.with(py, run)?))

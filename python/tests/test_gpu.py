@@ -71,7 +71,7 @@ class Refusals(unittest.TestCase):
         for option, part in [
             (dict(tol=1e-5), "`tol` is for data of the host"),
             (dict(check=10), "`check` compares with sums on the CPU"),
-            (dict(kernel="p2p_yukawa", params={"kappa": 1.0}), "the P2P kernel is not 1/r"),
+            (dict(kernel="gravity"), "the P2P kernel has no native form"),
         ]:
             self.refused(UsageError, part, good, **option)
             self.refused(UsageError, "allow data to go through the host", good, **option)
@@ -162,6 +162,21 @@ class OnADevice(unittest.TestCase):
         through = GpuPlan(x, at, tol=1e-6, through_host=True).run(q)
         self.near(through.gradient.numpy(), right.gradient, 1e-6)
         self.assertLessEqual(through.stats["error"]["gradient_rel_l2"], 1e-6)
+
+    def test_second_derivatives_dipoles_and_kernels_stay_on_the_gpu(self):
+        name, to_gpu, to_host, from_dlpack = self.libraries[0]
+        p = np.random.default_rng(3).normal(size=(4000, 3)) / 10
+        plan = GpuPlan(to_gpu(self.x), hessian=True, order=10, precision="f64")
+        for q, dipoles in ((self.q, None), (self.q, p), (None, p)):
+            found = plan.run(q if q is None else to_gpu(q), dipoles if dipoles is None else to_gpu(dipoles))
+            right = pairforge.direct(self.x, q, dipoles=dipoles, hessian=True)
+            self.near(found.potential.numpy(), right.potential, 1e-4)
+            self.near(found.gradient.numpy(), right.gradient, 1e-3)
+            self.near(found.hessian.numpy(), right.hessian, 1e-2)
+        options = dict(kernel="p2p_yukawa", params={"kappa": 3.0}, order=6, precision="f64")
+        on_host = pairforge.Plan(self.x, **options).run(self.q)
+        found = GpuPlan(to_gpu(self.x), **options).run(to_gpu(self.q))
+        self.near(found.gradient.numpy(), on_host.gradient, 1e-3)
 
     def test_what_is_not_there_is_refused(self):
         name, to_gpu, to_host, from_dlpack = self.libraries[0]

@@ -11,6 +11,9 @@ use pg2::backend::cuda::prelude;
 
 const TEXT: &str = include_str!("../../templates/columns.cu");
 
+/// Columns of a copy at most: potential, gradient and second derivatives.
+pub const MOST_COLUMNS: usize = 10;
+
 /// Numbers on a GPU: the address of the first one, how many there are, and the distance from one to the next in numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeviceSlice {
@@ -144,9 +147,9 @@ pub struct Column {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 struct Problem {
-    from: [Column; 4],
-    to: [Column; 4],
-    factor: [f64; 4],
+    from: [Column; MOST_COLUMNS],
+    to: [Column; MOST_COLUMNS],
+    factor: [f64; MOST_COLUMNS],
     count: u64,
     n: u64,
 }
@@ -191,10 +194,11 @@ pub struct Copier<C: GpuDevice> {
 
 impl<C: GpuDevice> Copier<C> {
     pub fn new(device: &C) -> Result<Copier<C>, CudaError> {
-        Ok(Copier { kernel: device.kernel(&(prelude() + TEXT), "columns", Arithmetic::Careful)? })
+        let text = format!("{}\n#define MOST_COLUMNS {MOST_COLUMNS}\n{TEXT}", prelude());
+        Ok(Copier { kernel: device.kernel(&text, "columns", Arithmetic::Careful)? })
     }
 
-    /// Copies up to four columns of `n` numbers each, behind what was asked for before.
+    /// Copies up to [`MOST_COLUMNS`] columns of `n` numbers each, behind what was asked for before.
     pub fn copy(&self, device: &C, n: usize, copies: &[Copy]) -> Result<(), CudaError> {
         self.start(device, n, copies, 0)
     }

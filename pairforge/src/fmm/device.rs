@@ -10,13 +10,14 @@
 //! let points = DevicePoints { sources: [x, y, z].map(column), targets: None };
 //! let options = Options::default().order(5).precision(Precision::F32);
 //! let mut plan = GpuPlan::new(&points, &options, CallerStream::All)?;
-//! let field = DeviceField { potential: Some(column(p)), gradient: None };
+//! let field = DeviceField { potential: Some(column(p)), ..DeviceField::default() };
 //! plan.run(column(q), &field, CallerStream::All)?;
 //! # Ok::<(), pairforge::Error>(())
 //! ```
 
+use super::kernels::Kernels;
 use super::route::Route;
-use super::{Fmm, Options, Plan, Translations, whole};
+use super::{Fmm, Options, Plan, Sources, Translations, whole};
 use crate::Error;
 use fmm::octree::executor::BackendError;
 use fmm::octree::stats::Stats;
@@ -26,7 +27,7 @@ use gpu::octree::all_stages::resident::Resident;
 pub use fmm::octree::Precision;
 pub use gpu::cuda::caller::CallerStream;
 pub use gpu::cuda::columns::DeviceSlice;
-pub use gpu::cuda::octree::resident::{DeviceField, DevicePoints};
+pub use gpu::cuda::octree::resident::{DeviceField, DevicePoints, DeviceSources};
 
 /// An FMM for sources and targets on a GPU, of which it has copies there from one [update](GpuPlan::update) to the next.
 ///
@@ -70,12 +71,20 @@ impl GpuPlan {
         if options.gpus.is_some_and(|count| count > 1) {
             return Err(Error::Options("--gpus shares out data of the host; data on a GPU are for that one".into()));
         }
-        let route = Route::new(&options)?;
+        let mut route = Route::new(&options)?;
         route.check(&options)?;
+        if route.function.is_some() {
+            // The options of an expansion of the kernel.
+            Kernels::new(&options, route.entry, &mut route.options)?;
+        }
         points.check().map_err(|e| Error::Input(e.to_string()))?;
         let device = Gpu::of_slices(points.named())?;
-        let kernel = super::route::p2p(&options);
-        let resident = Resident::open(route.entry.name, &kernel, device, &route.options, options.leaf)?;
+        let (name, kernel) = (route.entry.name, super::route::p2p(&options));
+        let gpu = match &route.function {
+            Some(function) => Gpu::open_function_at(name, function, &route.options.params, device)?,
+            None => Gpu::open_at(name, &kernel, device)?,
+        };
+        let resident = Resident::on(gpu, &route.options, options.leaf, options.hessian)?;
         let refused = refused.or_else(|| resident.refuses());
         if let Some(why) = refused.as_ref().filter(|_| !through_host) {
             return Err(Error::Options(sentence(why)));
@@ -143,11 +152,17 @@ impl GpuPlan {
         Ok(())
     }
 
-    /// Writes what is wanted of potential and gradient at the targets, for charges of the sources. Memory for results may be that of positions or
-    /// charges. The report has the times of the GPU.
-    pub fn run(&mut self, charges: DeviceSlice, field: &DeviceField, stream: CallerStream) -> Result<Stats, Error> {
+    /// Writes what is wanted of potential, gradient and second derivatives at the targets, for charges of the sources, dipole moments, or
+    /// both. Memory for results may be that of positions or charges. The report has the times of the GPU.
+    pub fn run(
+        &mut self,
+        sources: impl Into<DeviceSources>,
+        field: &DeviceField,
+        stream: CallerStream,
+    ) -> Result<Stats, Error> {
+        let sources = &sources.into();
         if self.on_host.is_none() {
-            match self.resident.run(charges, field, stream)? {
+            match self.resident.run(sources, field, stream)? {
                 Ok(stats) => return Ok(stats),
                 Err(why) if !self.through_host => return Err(Error::Input(sentence(&why))),
                 Err(_) => {
@@ -158,22 +173,31 @@ impl GpuPlan {
                 }
             }
         }
-        self.run_on_host(charges, field, stream)
+        self.run_on_host(sources, field, stream)
     }
 
-    fn run_on_host(&self, charges: DeviceSlice, field: &DeviceField, stream: CallerStream) -> Result<Stats, Error> {
+    fn run_on_host(&self, given: &DeviceSources, field: &DeviceField, stream: CallerStream) -> Result<Stats, Error> {
         let plan = self.on_host.as_ref().expect("positions are on the host");
-        let [sources, targets] = self.counts;
-        self.resident.check_run(sources, targets, charges, field)?;
-        let charges = self.resident.fetch("q", charges, stream)?;
-        if let Some(k) = charges.iter().position(|q| !q.is_finite()) {
-            return Err(Error::Input(format!("`q` has {} at {k}; give finite numbers", charges[k])));
-        }
-        let solved = plan.run_all(&[charges[..].into()])?;
+        self.resident.check_run(self.counts, given, field)?;
+        let columns = given.named().map(|(name, slice)| {
+            let column = self.resident.fetch(name, slice, stream)?;
+            match column.iter().position(|x| !x.is_finite()) {
+                Some(k) => Err(Error::Input(format!("`{name}` has {} at {k}; give finite numbers", column[k]))),
+                None => Ok(column),
+            }
+        });
+        let columns = columns.collect::<Result<Vec<_>, Error>>()?;
+        let (charges, moments) = columns.split_at(given.charges.is_some() as usize);
+        let sources = Sources {
+            charges: charges.first().map(|column| &column[..]),
+            dipoles: moments.first_chunk().map(|all: &[Vec<f64>; 3]| all.each_ref().map(|column| &column[..])),
+        };
+        let solved = plan.run_all(&[sources])?;
         let found = &solved.fields[0];
-        let zeros = vec![0.0; if found.gradient.is_some() { 0 } else { targets }];
-        let [x, y, z] = found.gradient.as_ref().map_or([&zeros; 3], |all| all.each_ref());
-        for (values, (name, to)) in [&found.potential, x, y, z].into_iter().zip(field.columns()) {
+        let zeros = vec![0.0; if found.gradient.is_some() { 0 } else { self.counts[1] }];
+        let gradient = found.gradient.as_ref().map_or([&zeros; 3], |all| all.each_ref());
+        let all = std::iter::once(&found.potential).chain(gradient).chain(found.hessian.iter().flatten());
+        for (values, (name, to)) in all.zip(field.columns()) {
             to.map_or(Ok(()), |to| self.resident.store(name, values, to, stream))?;
         }
         Ok(solved.stats)
@@ -199,14 +223,14 @@ fn refused(options: &Options) -> Option<String> {
     if let Some(option) = whole::on_cpu_alone(options) {
         return Some(format!("{option} runs with translations on the CPU"));
     }
+    let kernel = super::route::p2p(options);
     match () {
         _ if options.tolerance.is_some() => Some("--tol is for data of the host".into()),
-        _ if options.hessian => Some("--hessian is for data of the host".into()),
         _ if options.budget => Some("--budget compares with sums on the CPU".into()),
         _ if options.samples.is_some() => Some("--check compares with sums on the CPU".into()),
         _ if options.translations == Some(Translations::Cpu) => Some("--translations cpu asks for the CPU".into()),
-        _ if !Gpu::takes_kernel(&super::route::p2p(options)) => Some("the P2P kernel is not 1/r".into()),
-        _ => None,
+        _ if Gpu::takes_kernel(&kernel) || Gpu::takes_function(&kernel, &options.kernel_params()) => None,
+        _ => Some("the P2P kernel has no native form with a gradient there".into()),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::cuda::CudaError;
 use crate::cuda::caller::Caller;
 use crate::cuda::columns::{self, Copier, Copy, DeviceSlice, own};
 use crate::cuda::p2p::Number;
+use fmm::data::problem::Points;
 
 /// The points of a problem: columns of x, y and z.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,18 +37,46 @@ impl DevicePoints {
     }
 }
 
+/// Charges of the sources and the components of dipole moments, or either alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DeviceSources {
+    pub charges: Option<DeviceSlice>,
+    pub dipoles: Option<[DeviceSlice; 3]>,
+}
+
+impl From<DeviceSlice> for DeviceSources {
+    fn from(charges: DeviceSlice) -> DeviceSources {
+        DeviceSources { charges: Some(charges), dipoles: None }
+    }
+}
+
+impl DeviceSources {
+    /// The columns that there are, with names of arguments.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, DeviceSlice)> {
+        let moments = self.dipoles.into_iter().flatten().map(|slice| ("dipoles", slice));
+        self.charges.into_iter().map(|slice| ("q", slice)).chain(moments)
+    }
+}
+
 /// Memory for results at the targets; none for what is not wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DeviceField {
     pub potential: Option<DeviceSlice>,
     pub gradient: Option<[DeviceSlice; 3]>,
+    /// xx, xy, xz, yy, yz, zz.
+    pub hessian: Option<[DeviceSlice; 6]>,
 }
 
 impl DeviceField {
-    /// Potential and gradient, with their names.
-    pub fn columns(&self) -> [(&'static str, Option<DeviceSlice>); 4] {
-        let [x, y, z] = self.gradient.map_or([None; 3], |all| all.map(Some));
-        [("potential", self.potential), ("gradient", x), ("gradient", y), ("gradient", z)]
+    /// Potential, gradient and second derivatives, with their names.
+    pub fn columns(&self) -> [(&'static str, Option<DeviceSlice>); RESULTS] {
+        let gradient = self.gradient.map_or([None; 3], |all| all.map(Some));
+        let hessian = self.hessian.map_or([None; 6], |all| all.map(Some));
+        std::array::from_fn(|k| match k {
+            0 => ("potential", self.potential),
+            1..=3 => ("gradient", gradient[k - 1]),
+            _ => ("hessian", hessian[k - 4]),
+        })
     }
 
     /// The results that are wanted.
@@ -55,6 +84,9 @@ impl DeviceField {
         self.columns().into_iter().filter_map(|(name, slice)| Some((name, slice?)))
     }
 }
+
+/// Results of a target: potential, gradient and second derivatives.
+pub const RESULTS: usize = columns::MOST_COLUMNS;
 
 impl<T: Number, C: Caller> GpuFmm<T, C> {
     /// Takes positions as they are now; targets stand behind sources, and have no charges.
@@ -66,9 +98,37 @@ impl<T: Number, C: Caller> GpuFmm<T, C> {
         points.targets.map_or(Ok(()), |columns| self.take(team, copier, 0, sources, &columns))
     }
 
-    /// Takes the charges of the sources.
-    pub fn take_charges(&self, team: &Team<C>, copier: &Copier<C>, charges: DeviceSlice) -> Result<(), CudaError> {
-        self.take(team, copier, 3, 0, &[charges])
+    /// Takes the same from the host.
+    pub fn put_points(&mut self, team: &Team<C>, points: &Points) -> Result<(), CudaError> {
+        let Points { sources, targets } = points;
+        let [sources_count, apart] = [Some(sources), targets.as_ref()].map(|columns| columns.map(|of| of[0].len()));
+        let sources_count = sources_count.unwrap_or(0);
+        let all = sources_count + apart.unwrap_or(0);
+        self.reserve(team, &Amounts { all, sources: sources_count, targets: apart })?;
+        for axis in 0..3 {
+            let slices: Vec<&[f64]> =
+                [Some(sources), targets.as_ref()].into_iter().flatten().map(|of| &of[axis][..]).collect();
+            self.send(team, axis, &slices)?;
+        }
+        // The host's columns are here until they are there.
+        team.devices.iter().try_for_each(C::finish)
+    }
+
+    /// Takes charges and dipole moments of the sources; what is not given is 0.
+    pub fn take_sources(
+        &mut self,
+        team: &Team<C>,
+        copier: &Copier<C>,
+        sources: &DeviceSources,
+    ) -> Result<(), CudaError> {
+        match sources.charges {
+            Some(charges) => self.take(team, copier, 3, 0, &[charges])?,
+            None => team.devices[0].clear(&mut self.loaded[0].particles.input[3])?,
+        }
+        match sources.dipoles {
+            Some(moments) => self.take(team, copier, 4, 0, &moments),
+            None => self.loaded[0].particles.dipoles.iter_mut().try_for_each(|column| team.devices[0].clear(column)),
+        }
     }
 
     /// Copies columns to those of the input from a number on, to places from `at` on.
@@ -81,7 +141,7 @@ impl<T: Number, C: Caller> GpuFmm<T, C> {
         slices: &[DeviceSlice],
     ) -> Result<(), CudaError> {
         let (device, loaded) = (&team.devices[0], &self.loaded[0]);
-        let columns = &loaded.particles.input[first..];
+        let columns = (first..).map(|column| loaded.particles.column(column));
         let copies = slices.iter().zip(columns).map(|(from, to)| Copy::in_from(from, own(device, to, at, 1)));
         copier.copy(device, slices[0].len(), &copies.collect::<Vec<Copy>>())
     }
@@ -91,7 +151,7 @@ impl<T: Number, C: Caller> GpuFmm<T, C> {
         &self,
         team: &Team<C>,
         copier: &Copier<C>,
-        factors: [f64; 4],
+        factors: [f64; RESULTS],
         field: &DeviceField,
     ) -> Result<(), CudaError> {
         let (device, loaded) = (&team.devices[0], &self.loaded[0]);

@@ -7,12 +7,12 @@ use super::{Gpu, Ready, Task, factors, prepare};
 use crate::cuda::CudaError;
 use crate::cuda::caller::{Caller, CallerStream, device_of};
 use crate::cuda::columns::{self, Copier, Copy, DeviceSlice, Memory};
-use crate::cuda::device::{self, Device};
+use crate::cuda::device::Device;
 use crate::cuda::driver::{Outcome, reported};
 use crate::cuda::gpu_device::GpuDevice;
 use crate::cuda::octree::GpuFmm;
 use crate::cuda::octree::communicator::Team;
-use crate::cuda::octree::resident::{DeviceField, DevicePoints};
+use crate::cuda::octree::resident::{DeviceField, DevicePoints, DeviceSources};
 use crate::cuda::p2p::Number;
 use fmm::data::problem::{Geometry, Points};
 use fmm::octree::options::Wanted;
@@ -20,6 +20,7 @@ use fmm::octree::stats::{OnGpu, Stats};
 use fmm::octree::{FmmError, FmmOptions, softening};
 use pg2::graph::Graph;
 use pipelines::job::BackendError;
+use pipelines::octree::bind::P2p;
 use std::time::Instant;
 
 /// An FMM on the GPU of its caller's data. It has positions from one update to the next.
@@ -29,6 +30,8 @@ pub struct Resident {
     options: FmmOptions,
     /// The particles of a leaf at most, if they are given.
     leaf: Option<usize>,
+    /// Second derivatives, and dipoles once there were some.
+    wanted: Wanted,
     /// The numbers of sources and targets whose positions it has.
     held: Option<Held>,
 }
@@ -64,29 +67,37 @@ impl Gpu {
         Ok(first.and_then(|(_, slice)| slice.device()).unwrap_or(0))
     }
 
+    /// Opens a GPU by its number for a kernel that is another function than 1/r, values given for parameters of its own.
+    pub fn open_function_at(
+        name: &'static str,
+        kernel: &Graph,
+        given: &[(String, f64)],
+        device: usize,
+    ) -> Result<Gpu, FmmError> {
+        let units = P2p::bind(kernel, true, given)?;
+        Gpu::open_bound((name, kernel, units), |there| Gpu::numbered(device, there))
+    }
+
     /// Opens a GPU by its number.
     pub fn open_at(name: &'static str, kernel: &Graph, device: usize) -> Result<Gpu, FmmError> {
-        Gpu::open_these(name, kernel, |there| match device < there {
+        Gpu::open_these(name, kernel, |there| Gpu::numbered(device, there))
+    }
+
+    fn numbered(device: usize, there: usize) -> Result<Vec<usize>, String> {
+        match device < there {
             true => Ok(vec![device]),
             false => Err(format!("there is no GPU {device}: {there} are found, from 0 on")),
-        })
+        }
     }
 }
 
 impl Resident {
-    /// Opens a GPU by its number. `leaf` is the most particles of a leaf, if it is given.
-    pub fn open(
-        name: &'static str,
-        kernel: &Graph,
-        device: usize,
-        options: &FmmOptions,
-        leaf: Option<usize>,
-    ) -> Result<Resident, FmmError> {
+    /// Data on a GPU that is open. `leaf` is the most particles of a leaf, if it is given; `hessian` asks for second derivatives.
+    pub fn on(gpu: Gpu, options: &FmmOptions, leaf: Option<usize>, hessian: bool) -> Result<Resident, FmmError> {
         options.check()?;
-        device::ready().map_err(BackendError::from)?;
-        let gpu = Gpu::open_at(name, kernel, device)?;
         let copier = Copier::new(&gpu.devices[0]).map_err(BackendError::from)?;
-        Ok(Resident { gpu, copier, options: options.clone(), leaf, held: None })
+        let wanted = Wanted { hessian, dipoles: false };
+        Ok(Resident { gpu, copier, options: options.clone(), leaf, wanted, held: None })
     }
 
     /// The number of the GPU.
@@ -96,7 +107,7 @@ impl Resident {
 
     /// The reason why the GPU does not run all stages with the options, if it does not.
     pub fn refuses(&self) -> Option<String> {
-        self.gpu.refuses(&self.options)
+        self.gpu.refuses(&self.options).or_else(|| Gpu::refuses_wanted(&self.options, self.wanted))
     }
 
     fn own(&self) -> &Device {
@@ -119,17 +130,23 @@ impl Resident {
         self.check(points.named(), false)
     }
 
-    /// Refuses charges and results of other numbers than there are sources and targets, or that cannot be used.
+    /// Refuses charges, moments and results of other numbers than there are sources and targets, or that cannot be used.
     pub fn check_run(
         &self,
-        sources: usize,
-        targets: usize,
-        charges: DeviceSlice,
+        [sources, targets]: [usize; 2],
+        given: &DeviceSources,
         field: &DeviceField,
     ) -> Result<(), FmmError> {
-        columns::check_lengths([("q", charges)], sources, "sources").map_err(BackendError::from)?;
+        let unsupported = |why: &str| Err(BackendError::Unsupported(why.into()).into());
+        if given.named().next().is_none() {
+            return unsupported("there are neither charges nor dipole moments; give one of them");
+        }
+        if field.hessian.is_some() && !self.wanted.hessian {
+            return unsupported("the plan has no second derivatives; ask for the Hessian when it is made");
+        }
+        columns::check_lengths(given.named(), sources, "sources").map_err(BackendError::from)?;
         columns::check_lengths(field.named(), targets, "targets").map_err(BackendError::from)?;
-        self.check([("q", charges)], false)?;
+        self.check(given.named(), false)?;
         self.check(field.named(), true)
     }
 
@@ -137,10 +154,10 @@ impl Resident {
     pub fn update(&mut self, points: &DevicePoints, stream: CallerStream) -> Result<Outcome<()>, FmmError> {
         self.held = None;
         self.check_points(points)?;
-        let Resident { gpu, copier, options, .. } = self;
+        let Resident { gpu, copier, options, wanted, .. } = self;
         let Gpu { devices, kernel, units, whole, .. } = &mut *gpu;
         let mut take = || {
-            prepare(whole, devices, kernel, units, (options, Wanted::default()))?;
+            prepare(whole, devices, kernel, units, (options, *wanted))?;
             let team = Team::alone(devices);
             devices[0].follow(stream)?;
             match whole.as_mut().expect("it was made") {
@@ -155,22 +172,53 @@ impl Resident {
         Ok(outcome)
     }
 
-    /// Potential and gradient for charges, written behind what the stream has; or why the GPU does not run all stages. What the stream has
-    /// later sees the results.
+    /// Has kernels and memory for dipole moments from here on, with the positions that it has; or says why the GPU does not take them.
+    fn take_dipoles(&mut self) -> Result<Outcome<()>, FmmError> {
+        let wanted = Wanted { dipoles: true, ..self.wanted };
+        if let Some(why) = Gpu::refuses_wanted(&self.options, wanted) {
+            return Ok(Err(why));
+        }
+        let (points, held) = (self.points()?.expect("it has positions"), self.held.take());
+        let Resident { gpu, options, .. } = self;
+        let Gpu { devices, kernel, units, whole, .. } = &mut *gpu;
+        let mut take = || {
+            prepare(whole, devices, kernel, units, (options, wanted))?;
+            let team = Team::alone(devices);
+            match whole.as_mut().expect("it was made") {
+                Ready::F32(_, whole) => whole.put_points(&team, &points),
+                Ready::F64(_, whole) => whole.put_points(&team, &points),
+            }
+        };
+        let taken = take().map(Ok);
+        let outcome = reported(taken, || gpu.forget())?;
+        if outcome.is_ok() {
+            (self.wanted, self.held) = (wanted, held);
+        }
+        Ok(outcome)
+    }
+
+    /// What is wanted of the field of charges or dipole moments, written behind what the stream has; or why the GPU does not run all
+    /// stages. What the stream has later sees the results. The first moments take a copy of the positions to the host and back.
     pub fn run(
         &mut self,
-        charges: DeviceSlice,
+        given: &DeviceSources,
         field: &DeviceField,
         stream: CallerStream,
     ) -> Result<Outcome<Stats>, FmmError> {
         let Some(held) = self.held else { return Ok(Err("it has no positions; update the plan".into())) };
-        self.check_run(held.sources, held.results(), charges, field)?;
-        let Resident { gpu, copier, options, leaf, .. } = self;
+        self.check_run([held.sources, held.results()], given, field)?;
+        if given.dipoles.is_some()
+            && !self.wanted.dipoles
+            && let Err(why) = self.take_dipoles()?
+        {
+            return Ok(Err(why));
+        }
+        let Resident { gpu, copier, options, leaf, wanted, .. } = self;
         let none: [&[f64]; 3] = [&[]; 3];
         let geometry = Geometry { sources: none, targets: held.targets.map(|_| none) };
-        let task = Task { name: gpu.name, geometry, sets: &[], options, wanted: Wanted::default(), leaf: *leaf };
+        let task = Task { name: gpu.name, geometry, sets: &[], options, wanted: *wanted, leaf: *leaf };
         let team = Team::alone(&gpu.devices);
-        let problem = Given { task, held, charges, field, stream };
+        let problem = Given { task, held, given, field, stream };
         let found = match gpu.whole.as_mut().expect("it has positions") {
             Ready::F32(_, whole) => problem.run(&team, whole, copier),
             Ready::F64(_, whole) => problem.run(&team, whole, copier),
@@ -256,7 +304,7 @@ impl Resident {
 struct Given<'a> {
     task: Task<'a>,
     held: Held,
-    charges: DeviceSlice,
+    given: &'a DeviceSources,
     field: &'a DeviceField,
     stream: CallerStream,
 }
@@ -275,7 +323,7 @@ impl Given<'_> {
             self.give_zeros(device, copier)?;
             return Ok(Ok(Stats { n: 0, targets, ..Stats::default() }));
         }
-        whole.take_charges(team, copier, self.charges)?;
+        whole.take_sources(team, copier, self.given)?;
         let n = sources + targets.unwrap_or(0);
         let leaf = self.task.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, options));
         // Tree and lists are those of the first run since the last update.

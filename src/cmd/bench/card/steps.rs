@@ -7,6 +7,7 @@ use fmm::expansion::basis::Basis;
 use fmm::octree::{FmmError, FmmOptions, Precision};
 use gpu::cuda::columns::{DeviceSlice, Memory};
 use gpu::cuda::octree::resident::{DeviceField, DevicePoints};
+use gpu::octree::Gpu;
 use gpu::octree::all_stages::resident::Resident;
 use pg2::graph::Graph;
 use std::time::Instant;
@@ -74,7 +75,7 @@ impl Simulation {
             eps: SOFTENING,
             ..FmmOptions::default()
         };
-        let gpu = Resident::open("cuda", kernel, 0, &options, None)?;
+        let gpu = Resident::on(Gpu::open_at("cuda", kernel, 0)?, &options, None, false)?;
         let mut memory = Vec::new();
         let mut column = |precision| -> Result<DeviceSlice, FmmError> {
             memory.push(gpu.allocate(8 * N)?);
@@ -105,12 +106,12 @@ impl Simulation {
         let stream = self.gpu.stream();
         let points = DevicePoints { sources: self.position, targets: None };
         let taken = self.gpu.update(&points, stream).map_err(failure)?;
-        let done = taken.and(self.gpu.run(self.mass, field, stream).map_err(failure)?);
+        let done = taken.and(self.gpu.run(&self.mass.into(), field, stream).map_err(failure)?);
         done.map(drop).map_err(|why| Failure::Tool(format!("the GPU leaves a step to the CPU: {why}")))
     }
 
     fn steps(&mut self) -> Result<(), Failure> {
-        let forces = DeviceField { potential: None, gradient: Some(self.gradient) };
+        let forces = DeviceField { gradient: Some(self.gradient), ..DeviceField::default() };
         self.field(&forces)?;
         for step in 0..STEPS {
             // Half a kick first and last, and whole ones between drifts.
@@ -128,7 +129,7 @@ impl Simulation {
 
     /// The energy of all, summed on the host.
     fn energy(&mut self) -> Result<f64, Failure> {
-        self.field(&DeviceField { potential: Some(self.potential), gradient: None })?;
+        self.field(&DeviceField { potential: Some(self.potential), ..DeviceField::default() })?;
         let fetch = |slice| self.gpu.fetch("column", slice, self.gpu.stream()).map_err(failure);
         let [x, y, z] = self.velocity;
         let (potential, velocity) = (fetch(self.potential)?, [fetch(x)?, fetch(y)?, fetch(z)?]);

@@ -3,8 +3,11 @@
 use super::super::tests::{computed, units};
 use super::*;
 use crate::cuda::columns::{check, check_place};
+use crate::cuda::octree::Extra;
+use crate::cuda::octree::resident::RESULTS;
 use crate::cuda::on_host::{self, HostDevice};
 use fmm::data::particles::{Field, Particles};
+use fmm::data::problem::Sources;
 use fmm::data::random::{Charge, Distribution, generate};
 use fmm::expansion::basis::Basis;
 use fmm::octree::Precision;
@@ -57,42 +60,76 @@ impl Numbers {
     }
 }
 
+/// The numbers of a problem, of which `moments` are dipole moments.
+#[derive(Clone, Copy)]
+struct Data<'a> {
+    particles: &'a Particles,
+    targets: Option<&'a Particles>,
+    moments: Option<&'a Particles>,
+    hessian: bool,
+}
+
+impl<'a> From<&'a Particles> for Data<'a> {
+    fn from(particles: &'a Particles) -> Data<'a> {
+        Data { particles, targets: None, moments: None, hessian: false }
+    }
+}
+
+impl Data<'_> {
+    fn wanted(&self) -> Wanted {
+        Wanted { hessian: self.hessian, dipoles: self.moments.is_some() }
+    }
+
+    fn whole<T: Number>(&self, devices: &[HostDevice], order: usize) -> GpuFmm<T, HostDevice> {
+        let (kernel, units) = units();
+        let extra = Extra { wanted: self.wanted(), ..Extra::default() };
+        GpuFmm::with_options(devices, &kernel, order, units, &extra).expect("it compiles")
+    }
+
+    /// The field for the same numbers of the host.
+    fn on_host<T: Number>(&self, order: usize, leaf: usize) -> Field {
+        let (devices, Data { particles, targets, moments, .. }) = ([HostDevice::default()], *self);
+        let geometry = Geometry { sources: particles.columns(), targets: targets.map(Particles::columns) };
+        let sets = [Sources { charges: Some(&particles.q), dipoles: moments.map(Particles::columns) }];
+        let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
+        let task =
+            Task { name: "host", geometry, sets: &sets, options: &options, wanted: self.wanted(), leaf: Some(leaf) };
+        let found = task.run(&Team::alone(&devices), &mut self.whole::<T>(&devices, order));
+        found.expect("there is room").expect("it is fit").fields.remove(0)
+    }
+}
+
 /// The field for data on the GPU with some strides and precision of each.
-fn resident<T: Number>(
-    particles: &Particles,
-    targets: Option<&Particles>,
-    (order, leaf): (usize, usize),
-    stride: isize,
-    precision: Precision,
-) -> Field {
-    let devices = [HostDevice::default()];
-    let (kernel, units) = units();
-    let mut whole: GpuFmm<T, HostDevice> = GpuFmm::new(&devices, &kernel, order, units).expect("it compiles");
+fn resident<T: Number>(data: &Data, (order, leaf): (usize, usize), stride: isize, precision: Precision) -> Field {
+    let (devices, Data { particles, targets, moments, hessian }) = ([HostDevice::default()], *data);
+    let mut whole: GpuFmm<T, HostDevice> = data.whole(&devices, order);
     let copier = Copier::new(&devices[0]).expect("it compiles");
     let team = Team::alone(&devices);
     let three = |of: &Particles| [&of.x, &of.y, &of.z].map(|column| Numbers::new(column, stride, precision));
     let (mut sources, mut apart) = (three(particles), targets.map(three));
     let mut charges = Numbers::new(&particles.q, stride, precision);
+    let mut moments = moments.map(three);
     let m = targets.map_or(particles.len(), Particles::len);
-    let mut rooms = [(); 4].map(|()| Numbers::new(&vec![0.0; m], stride, precision));
+    let mut rooms = [(); RESULTS].map(|()| Numbers::new(&vec![0.0; m], stride, precision));
     let slices = |of: &mut [Numbers; 3]| of.each_mut().map(Numbers::slice);
     let points = DevicePoints { sources: slices(&mut sources), targets: apart.as_mut().map(slices) };
-    let [potential, x, y, z] = rooms.each_mut().map(Numbers::slice);
-    let field = DeviceField { potential: Some(potential), gradient: Some([x, y, z]) };
+    let [potential, x, y, z, second @ ..] = rooms.each_mut().map(Numbers::slice);
+    let field =
+        DeviceField { potential: Some(potential), gradient: Some([x, y, z]), hessian: hessian.then_some(second) };
+    let sources = DeviceSources { charges: Some(charges.slice()), dipoles: moments.as_mut().map(slices) };
     let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
     let none: [&[f64]; 3] = [&[]; 3];
     let geometry = Geometry { sources: none, targets: targets.map(|_| none) };
-    let task =
-        Task { name: "host", geometry, sets: &[], options: &options, wanted: Wanted::default(), leaf: Some(leaf) };
+    let task = Task { name: "host", geometry, sets: &[], options: &options, wanted: data.wanted(), leaf: Some(leaf) };
     let stream = CallerStream::default();
-    let given = Given { task, held: Held::of(&points), charges: charges.slice(), field: &field, stream };
+    let given = Given { task, held: Held::of(&points), given: &sources, field: &field, stream };
     whole.take_points(&team, &copier, &points).expect("there is room");
     // Twice, since a plan is run again and again for the points that it has.
     for _ in 0..2 {
         given.run(&team, &mut whole, &copier).expect("there is room").expect("it is fit");
     }
-    let [potential, x, y, z] = rooms.each_ref().map(Numbers::found);
-    Field { potential, gradient: Some([x, y, z]), hessian: None }
+    let [potential, x, y, z, second @ ..] = rooms.each_ref().map(Numbers::found);
+    Field { potential, gradient: Some([x, y, z]), hessian: hessian.then_some(second) }
 }
 
 /// Particles whose numbers f32 holds.
@@ -110,7 +147,7 @@ fn data_on_the_gpu_have_the_bits_of_data_on_the_host() {
     let particles = rounded(&generate(400, Distribution::Uniform, Charge::Positive, 1));
     let right = computed::<f32>(particles.columns().into(), &[&particles.q], 1, 2, 4).fields.swap_remove(0);
     for (stride, precision) in [(1, Precision::F64), (3, Precision::F64), (-2, Precision::F64), (4, Precision::F32)] {
-        let found = resident::<f32>(&particles, None, (2, 4), stride, precision);
+        let found = resident::<f32>(&(&particles).into(), (2, 4), stride, precision);
         let close = |(a, b): (&f64, &f64)| if precision == Precision::F64 { a == b } else { *a == *b as f32 as f64 };
         let pairs = found.gradient.iter().flatten().chain([&found.potential]);
         for (found, right) in pairs.zip(right.gradient.iter().flatten().chain([&right.potential])) {
@@ -122,10 +159,39 @@ fn data_on_the_gpu_have_the_bits_of_data_on_the_host() {
     let none = Particles { x: vec![], y: vec![], z: vec![], q: vec![] };
     let geometry = Geometry { sources: particles.columns(), targets: Some(targets.columns()) };
     let right = computed::<f32>(geometry, &[&particles.q], 1, 2, 4).fields.swap_remove(0);
-    assert!(resident::<f32>(&particles, Some(&targets), (2, 4), 2, Precision::F64) == right);
-    let zeros = resident::<f32>(&none, Some(&targets), (2, 4), 2, Precision::F64);
+    let apart = |particles, targets| Data { targets: Some(targets), ..Data::from(particles) };
+    assert!(resident::<f32>(&apart(&particles, &targets), (2, 4), 2, Precision::F64) == right);
+    let zeros = resident::<f32>(&apart(&none, &targets), (2, 4), 2, Precision::F64);
     assert!(zeros.potential.len() == 90 && zeros.gradient.iter().flatten().flatten().all(|x| *x == 0.0));
-    assert!(resident::<f32>(&particles, Some(&none), (2, 4), 1, Precision::F64).potential.is_empty());
+    assert!(resident::<f32>(&apart(&particles, &none), (2, 4), 1, Precision::F64).potential.is_empty());
+}
+
+#[test]
+fn second_derivatives_on_the_gpu_have_the_bits_of_those_on_the_host() {
+    if on_host::is_there() {
+        let particles = rounded(&generate(200, Distribution::Uniform, Charge::Positive, 1));
+        let data = Data { hessian: true, ..Data::from(&particles) };
+        assert!(resident::<f32>(&data, (3, 4), -2, Precision::F32).hessian.is_some());
+        assert!(resident::<f32>(&data, (3, 4), 2, Precision::F64) == data.on_host::<f32>(3, 4));
+    }
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn dipole_moments_on_the_gpu_have_the_bits_of_those_on_the_host() {
+    if !on_host::is_there() {
+        return;
+    }
+    let [particles, moments, targets] = [1, 2, 3].map(|seed| {
+        let distribution = if seed == 2 { Distribution::Normal } else { Distribution::Uniform };
+        rounded(&generate(200, distribution, Charge::Random, seed))
+    });
+    for hessian in [false, true] {
+        let data = Data { moments: Some(&moments), hessian, ..Data::from(&particles) };
+        assert!(resident::<f32>(&data, (3, 4), 3, Precision::F64) == data.on_host::<f32>(3, 4));
+        let data = Data { targets: Some(&targets), ..data };
+        assert!(resident::<f32>(&data, (3, 4), 1, Precision::F64) == data.on_host::<f32>(3, 4));
+    }
 }
 
 #[test]
