@@ -37,6 +37,8 @@ pub struct Gpu {
     tree: TreeKind,
     fields: Fields,
     prices: Option<Prices>,
+    /// The number of the positions that these runs are given, if it is known.
+    positions: Option<u64>,
     /// Links by which they and the GPUs of other processes read each other's memory.
     links: RefCell<Links<Device>>,
 }
@@ -214,6 +216,7 @@ impl Gpu {
             tree: TreeKind::default(),
             fields: Fields::default(),
             prices: None,
+            positions: None,
             links: RefCell::default(),
         })
     }

@@ -67,6 +67,7 @@ use fmm::parallel::on_a_thread;
 use native::{Native, Solver};
 #[cfg(feature = "kernels")]
 use solver::{Native, Solver};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The problem to compute: the points, and the charges and moments of the sources, set by set.
@@ -120,6 +121,8 @@ pub struct Solved {
 /// An FMM for sources and targets at fixed positions, which are the caller's or its own: columns of x, y and z.
 pub struct Plan<'a> {
     positions: Positions<'a>,
+    /// A number that no other plan has.
+    number: u64,
     fmm: Fmm,
     /// Made by the first run, where the CPU has a plan.
     kept: Mutex<Option<Arc<octree::Plan>>>,
@@ -154,7 +157,9 @@ impl Fmm {
     }
 
     fn plan_at<'a>(&self, positions: Positions<'a>) -> Plan<'a> {
-        Plan { positions, fmm: self.clone(), kept: Mutex::new(None) }
+        static PLANS: AtomicU64 = AtomicU64::new(0);
+        let number = PLANS.fetch_add(1, Ordering::Relaxed);
+        Plan { positions, number, fmm: self.clone(), kept: Mutex::new(None) }
     }
 }
 
@@ -230,7 +235,11 @@ impl<'a> Plan<'a> {
         }
         let Solved { solutions, plan } = match &fmm.native {
             Some(native) => native.solve(&problem, progress)?,
-            None => fmm.solver.take()?.solve(&problem, progress)?,
+            None => {
+                let mut solver = fmm.solver.take()?;
+                solver.set_positions(self.number);
+                solver.solve(&problem, progress)?
+            }
         };
         if let Some(plan) = plan {
             locked(&fmm.found).get_or_insert_with(|| plan.options.clone());

@@ -175,6 +175,9 @@ pub struct GpuFmm<T: Number, C: GpuDevice = Device> {
     is_deep: bool,
     /// The tree of the last run, while particles stay where they were.
     kept: Option<Kept>,
+    /// The number of the positions that runs are given, and of those that the GPUs have; none where they may be any.
+    pub positions: Option<u64>,
+    held: Option<u64>,
     /// Particles of all GPUs, and the parts that they are shared out in.
     n: usize,
     parts: Parts,
@@ -357,6 +360,8 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             prices: Prices::new(basis, order, T::REAL).with_near2(near2),
             is_deep: false,
             kept: None,
+            positions: None,
+            held: None,
             n: 0,
             parts: Parts { devices: 1, kinds: 1 },
             is_linked,
@@ -373,8 +378,8 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
                 near2: self.near2,
                 wanted: self.shape.wanted,
             });
-        if is_like {
-            self.periodic = extra.periodic;
+        if is_like && self.periodic != extra.periodic {
+            (self.periodic, self.kept) = (extra.periodic, None);
         }
         is_like
     }
@@ -393,7 +398,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// Memory for particles in other places, which the GPUs of this process share evenly. If each GPU's share is as before, it keeps what
     /// it has.
     pub fn reserve(&mut self, team: &Team<C>, amounts: &Amounts) -> Result<(), CudaError> {
-        self.kept = None;
+        (self.kept, self.held) = (None, None);
         let Amounts { all, sources, targets } = *amounts;
         let kinds = if team.all() > 1 && targets.is_some() { 2 } else { 1 };
         let parts = Parts { devices: team.all(), kinds };
@@ -444,6 +449,23 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             loaded.places.peers = device.place(&loaded.particles.peers);
         }
         Ok(())
+    }
+
+    /// Whether the GPUs have the positions that runs are given.
+    pub fn has_positions(&self) -> bool {
+        self.positions.is_some() && self.held == self.positions
+    }
+
+    /// Takes note that the positions that runs are given have been sent.
+    pub fn hold_positions(&mut self) {
+        self.held = self.positions;
+    }
+
+    /// Chooses trees of a kind by some costs.
+    pub fn choose(&mut self, tree: TreeKind, prices: Prices) {
+        if (self.tree, self.prices) != (tree, prices) {
+            (self.tree, self.prices, self.kept) = (tree, prices, None);
+        }
     }
 
     /// Sends a column as the user gives it: x, y, z, charges, or a component of dipole moments, of this process's sources, and behind them of its targets, which have no

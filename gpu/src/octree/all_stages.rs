@@ -113,6 +113,12 @@ impl Gpu {
         Some(why.into())
     }
 
+    /// Says that runs of all stages from here on are for the same positions as others of this number were, or for any. What the GPUs have
+    /// of these stays there, and so does the tree.
+    pub fn set_positions(&mut self, number: Option<u64>) {
+        self.positions = number;
+    }
+
     /// Lets runs of all stages take a tree of a kind, in place of the one that suits the particles.
     pub fn set_tree(&mut self, kind: TreeKind) {
         self.tree = kind;
@@ -166,8 +172,14 @@ impl Gpu {
         let linked = start.elapsed().as_secs_f64() - (others.waited() - waited);
         let ready = whole.as_mut().expect("it was made");
         match ready {
-            Ready::F32(_, whole) => (whole.tree, whole.fields, whole.prices) = (self.tree, self.fields, prices),
-            Ready::F64(_, whole) => (whole.tree, whole.fields, whole.prices) = (self.tree, self.fields, prices),
+            Ready::F32(_, whole) => {
+                whole.choose(self.tree, prices);
+                (whole.fields, whole.positions) = (self.fields, self.positions);
+            }
+            Ready::F64(_, whole) => {
+                whole.choose(self.tree, prices);
+                (whole.fields, whole.positions) = (self.fields, self.positions);
+            }
         }
         let done = work(&team, ready)?;
         Ok((done, [kernels, linked]))

@@ -38,6 +38,9 @@ impl Solver {
         Ok(Solver { asked, options, known: Known::built_in() })
     }
 
+    /// The CPU keeps nothing of positions but their plan.
+    pub fn set_positions(&mut self, _: u64) {}
+
     /// The choices for the CPU, which runs all stages.
     pub fn native(&self) -> Option<Native> {
         Some(self.clone())

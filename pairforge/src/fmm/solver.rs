@@ -78,6 +78,14 @@ impl Solver {
         })
     }
 
+    /// Says which positions the next runs are for: a GPU that has them from a run before is not sent them again.
+    pub fn set_positions(&mut self, number: u64) {
+        #[cfg(feature = "cuda")]
+        [&mut self.gpu, &mut self.black_box].into_iter().flatten().for_each(|gpu| gpu.set_positions(Some(number)));
+        #[cfg(not(feature = "cuda"))]
+        let _ = number;
+    }
+
     /// The choices where native code on the CPU runs everything.
     pub fn native(&self) -> Option<Native> {
         let Solver { asked, route, known, .. } = self;

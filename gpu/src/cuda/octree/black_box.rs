@@ -135,7 +135,9 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
                 if (options.order, near2(options.theta)) == (self.order, self.near2)
                     && axes(options.periodic) == axes(self.periodic) =>
             {
-                black_box.options = options.clone();
+                if black_box.options != *options {
+                    (black_box.options, self.kept) = (options.clone(), None);
+                }
                 self.periodic = options.periodic;
                 true
             }

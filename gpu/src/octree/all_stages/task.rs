@@ -147,13 +147,16 @@ impl Task<'_> {
         let counts = [0, 1].map(|k| all.iter().map(|one| one[k] as usize).sum::<usize>());
         let n = counts[0] + counts[1];
         let leaf = self.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, self.options));
-        whole.reserve(team, &Amounts { all: n, sources: own[0], targets: targets.map(|_| own[1]) })?;
-        for axis in 0..3 {
-            // Targets that are no sources are particles without a charge, behind the sources.
-            let slices: Vec<&[f64]> = std::iter::once(sources[axis]).chain(targets.map(|t| t[axis])).collect();
-            whole.send(team, axis, &slices)?;
+        if !whole.has_positions() {
+            whole.reserve(team, &Amounts { all: n, sources: own[0], targets: targets.map(|_| own[1]) })?;
+            for axis in 0..3 {
+                // Targets that are no sources are particles without a charge, behind the sources.
+                let slices: Vec<&[f64]> = std::iter::once(sources[axis]).chain(targets.map(|t| t[axis])).collect();
+                whole.send(team, axis, &slices)?;
+            }
+            team.devices.iter().try_for_each(C::finish)?;
+            whole.hold_positions();
         }
-        team.devices.iter().try_for_each(C::finish)?;
         let (mut fields, mut stats, mut runs) = (Vec::new(), Stats::default(), Vec::new());
         let waited = || team.others.waited() - before;
         let mut times = OnGpu { sent: start.elapsed().as_secs_f64() - waited(), ..OnGpu::default() };
@@ -163,7 +166,7 @@ impl Task<'_> {
             self.send(team, whole, sources)?;
             times.sent += sending.elapsed().as_secs_f64() - (waited() - so_far);
             let so_far = waited();
-            // Tree and lists are those of the first set.
+            // Tree and lists are those of the first set, or of an earlier run in the same places.
             let run = match whole.run_again(team, leaf, self.options.eps)? {
                 Ok(run) => run,
                 Err(why) => return Ok(Err(why)),

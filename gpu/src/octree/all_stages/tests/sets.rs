@@ -64,7 +64,14 @@ fn check<T: Number>(tree: TreeKind, count: usize, order: usize) {
         assert_eq!(times(name, &of_all), most * times(name, &singles[0].1), "{name} in {tree:?} on {count} GPUs");
     }
     assert!(makes.iter().any(|name| times(name, &of_all) > 0));
+    // A later run in places that are known needs no tree at all.
+    whole.positions = Some(1);
+    let (_, first) = run(&mut whole, &particles, &sets[..1]);
+    let (later, of_later) = run(&mut whole, &particles, &sets[1..]);
+    assert!(later.fields[..] == all.fields[1..] && makes.iter().any(|name| times(name, &first) > 0));
+    assert!(makes.iter().all(|name| times(name, &of_later) == 0), "{of_later:?}");
     // Particles that have moved get another tree.
+    whole.positions = Some(2);
     particles.x.iter_mut().for_each(|x| *x *= 1.5);
     let moved = run(&mut whole, &particles, &[(&large[..]).into()]).0;
     assert!(moved.fields == run(&mut new(), &particles, &[(&large[..]).into()]).0.fields);
