@@ -20,7 +20,7 @@ const MAKE_TREES: [&[&str]; 2] = [
     ],
 ];
 
-/// Three sets of charges in one run give what each gives alone, to the bit, in a tree that is made once.
+/// Two sets of charges in one run give what each gives alone, to the bit, in a tree that is made once.
 fn check<T: Number>(tree: TreeKind, count: usize, order: usize) {
     let (launched, (kernel, units)) = (Launched::keep(), units());
     let devices =
@@ -31,9 +31,9 @@ fn check<T: Number>(tree: TreeKind, count: usize, order: usize) {
     for column in [&mut particles.x, &mut particles.y, &mut particles.z] {
         column[7] = column[100] + 1e-9;
     }
-    let large: Vec<f64> = particles.q.iter().map(|q| 1e5 * q * q).collect();
-    let few: Vec<f64> = particles.q.iter().enumerate().map(|(k, q)| if k % 3 == 0 { *q } else { 0.0 }).collect();
-    let sets = [&particles.q, &large, &few].map(|charges| Sources::from(&charges[..]));
+    let few = |(k, q): (usize, &f64)| if k % 3 == 0 { 1e5 * q * q } else { 0.0 };
+    let few: Vec<f64> = particles.q.iter().enumerate().map(few).collect();
+    let sets = [&particles.q, &few].map(|charges| Sources::from(&charges[..]));
     let options = FmmOptions { order, basis: Basis::Solid, ..FmmOptions::default() };
     let team = Team::alone(&devices);
     let new = || GpuFmm::<T, HostDevice>::new(&devices, &kernel, order, units).expect("it compiles");
@@ -60,7 +60,7 @@ fn check<T: Number>(tree: TreeKind, count: usize, order: usize) {
     let times = |name: &str, of: &[String]| of.iter().filter(|of| *of == name).count();
     let makes = MAKE_TREES[(tree == TreeKind::Adaptive) as usize];
     for name in &singles[0].1 {
-        let most = if makes.contains(&&**name) { 1 } else { 3 };
+        let most = if makes.contains(&&**name) { 1 } else { 2 };
         assert_eq!(times(name, &of_all), most * times(name, &singles[0].1), "{name} in {tree:?} on {count} GPUs");
     }
     assert!(makes.iter().any(|name| times(name, &of_all) > 0));
@@ -73,8 +73,8 @@ fn check<T: Number>(tree: TreeKind, count: usize, order: usize) {
     // Particles that have moved get another tree.
     whole.positions = Some(2);
     particles.x.iter_mut().for_each(|x| *x *= 1.5);
-    let moved = run(&mut whole, &particles, &[(&large[..]).into()]).0;
-    assert!(moved.fields == run(&mut new(), &particles, &[(&large[..]).into()]).0.fields);
+    let moved = run(&mut whole, &particles, &[(&few[..]).into()]).0;
+    assert!(moved.fields == run(&mut new(), &particles, &[(&few[..]).into()]).0.fields);
 }
 
 #[test]
@@ -83,14 +83,14 @@ fn several_sets_of_charges_have_one_tree_and_the_bits_of_single_runs() {
         return;
     }
     // An order whose kernels other tests compile.
-    for (tree, count) in [(TreeKind::OneDepth, 1), (TreeKind::OneDepth, 3), (TreeKind::Adaptive, 2)] {
-        check::<f32>(tree, count, 2);
+    for tree in [TreeKind::OneDepth, TreeKind::Adaptive] {
+        check::<f32>(tree, 1, 2);
     }
 }
 
 #[test]
 #[ignore = "a proof in depth"]
-fn several_sets_of_charges_have_the_bits_of_single_runs_in_f64() {
+fn several_sets_of_charges_have_the_bits_of_single_runs_on_any_number_of_gpus() {
     if !on_host::is_there() {
         return;
     }
