@@ -2,7 +2,7 @@
 
 use fmm::octree::options::Wanted;
 use gpu::cuda::compile::{self, Arithmetic, Form};
-use gpu::cuda::octree::{FmmBasis, FmmShape, MOST_ORDER, NEAR2, adaptive_text_of, text_of};
+use gpu::cuda::octree::{FmmBasis, FmmShape, MOST_NEAR2, MOST_ORDER, NEAR2, adaptive_text_of, text_of};
 use gpu::cuda::p2p::Number;
 use gpu::cuda::plane;
 use hdl::Flags;
@@ -339,9 +339,14 @@ fn the_fmm_of_the_card_compiles_in_every_order_without_spills() {
     if !has_nvrtc() {
         return;
     }
-    fn check<T: Number>(graph: &Graph, (basis, order): (FmmBasis, usize), is_periodic: bool, wanted: Wanted) {
+    fn check<T: Number>(
+        graph: &Graph,
+        (basis, order, near2): (FmmBasis, usize, u64),
+        is_periodic: bool,
+        wanted: Wanted,
+    ) {
         let shape = FmmShape::new(basis, order, T::REAL).with_wanted(wanted, T::REAL);
-        let dense = shape.dense(order, NEAR2, None);
+        let dense = shape.dense(order, near2, None);
         let text = text_of::<T>(graph, &dense, &shape, is_periodic).expect("it is P2P");
         let adaptive = FmmShape::adaptive(basis, order, T::REAL).with_wanted(wanted, T::REAL);
         let adaptive = adaptive_text_of::<T>(graph, &dense, &adaptive, is_periodic).expect("it is P2P");
@@ -357,20 +362,24 @@ fn the_fmm_of_the_card_compiles_in_every_order_without_spills() {
     for order in (1..=10).chain([11, 18, 26, MOST_ORDER]) {
         // Images change how a kernel reads its input, not by the order.
         for is_periodic in [false, true].into_iter().take(if order == 5 { 2 } else { 1 }) {
-            check::<f32>(&p2p[0], (FmmBasis::Harmonics, order), is_periodic, Wanted::default());
-            check::<f64>(&p2p[0], (FmmBasis::Harmonics, order), is_periodic, Wanted::default());
+            check::<f32>(&p2p[0], (FmmBasis::Harmonics, order, NEAR2), is_periodic, Wanted::default());
+            check::<f64>(&p2p[0], (FmmBasis::Harmonics, order, NEAR2), is_periodic, Wanted::default());
         }
+    }
+    for order in [5, 11] {
+        check::<f32>(&p2p[0], (FmmBasis::Harmonics, order, MOST_NEAR2), false, Wanted::default());
+        check::<f64>(&p2p[0], (FmmBasis::Harmonics, order, MOST_NEAR2), false, Wanted::default());
     }
     let yukawa = pairforge::kernel::shipped("p2p_yukawa").expect("it is shipped").graph().clone();
     for order in [1, 6, 10] {
-        check::<f32>(&yukawa, (FmmBasis::Chebyshev, order), false, Wanted::default());
-        check::<f64>(&yukawa, (FmmBasis::Chebyshev, order), false, Wanted::default());
+        check::<f32>(&yukawa, (FmmBasis::Chebyshev, order, NEAR2), false, Wanted::default());
+        check::<f64>(&yukawa, (FmmBasis::Chebyshev, order, NEAR2), false, Wanted::default());
     }
     for (order, hessian, dipoles) in
         [(5, true, false), (5, false, true), (3, true, true), (FmmShape::most_order(BOTH, p2p::Real::F64), true, true)]
     {
-        check::<f32>(&p2p[0], (FmmBasis::Harmonics, order), order == 3, Wanted { hessian, dipoles });
-        check::<f64>(&p2p[0], (FmmBasis::Harmonics, order), order == 3, Wanted { hessian, dipoles });
+        check::<f32>(&p2p[0], (FmmBasis::Harmonics, order, NEAR2), order == 3, Wanted { hessian, dipoles });
+        check::<f64>(&p2p[0], (FmmBasis::Harmonics, order, NEAR2), order == 3, Wanted { hessian, dipoles });
     }
 }
 
