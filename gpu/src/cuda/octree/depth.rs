@@ -42,7 +42,8 @@ impl Prices {
 
     /// The same for cells that are near below `near2`.
     pub fn with_near2(self, near2: u64) -> Prices {
-        Prices { near2, near: offsets(near2).count() as f64, ..self }
+        // Where there are images of all cells, one has all of them.
+        Prices { near2, near: near_pairs(0, near2, [true; 3]) as f64, ..self }
     }
 
     /// Cells in the list of a cell: children of cells near its parent, less those near itself.
@@ -82,19 +83,23 @@ pub fn best_leaf(n: usize, prices: Prices) -> usize {
     n.div_ceil(1 << (3 * best)).max(1)
 }
 
-/// The offsets of cells near a cell, with itself.
-fn offsets(near2: u64) -> impl Iterator<Item = [i64; 3]> {
-    let most = reach(near2);
-    let axis = move || -most..=most;
-    let all = axis().flat_map(move |x| axis().flat_map(move |y| axis().map(move |z| [x, y, z])));
-    all.filter(move |at| is_near(*at, near2))
-}
-
-/// Pairs of near cells of a level. Along axes that are set, there are images of cells too.
+/// Pairs of near cells of a level, each with itself too. Along axes that are set, there are images of cells. Every run asks for this many
+/// times before it starts a kernel: plain loops cost least.
 fn near_pairs(level: u32, near2: u64, periodic: [bool; 3]) -> u64 {
     let side = 1i64 << level;
-    let along = |(d, is_periodic): (i64, bool)| if is_periodic { side } else { (side - d.abs()).max(0) } as u64;
-    offsets(near2).map(|at| at.into_iter().zip(periodic).map(along).product::<u64>()).sum()
+    let along = |d: i64, is_periodic: bool| if is_periodic { side } else { (side - d.abs()).max(0) } as u64;
+    let (most, mut pairs) = (reach(near2), 0);
+    for x in -most..=most {
+        for y in -most..=most {
+            let row = along(x, periodic[0]) * along(y, periodic[1]);
+            for z in -most..=most {
+                if is_near([x, y, z], near2) {
+                    pairs += row * along(z, periodic[2]);
+                }
+            }
+        }
+    }
+    pairs
 }
 
 /// Pairs of cells that M2L goes over in a tree of one depth: on each level, pairs whose parents are near, less those that are
