@@ -1,4 +1,4 @@
-//! Register-transfer level: expressions and their values, modules, their names, their memories, and their Verilog.
+//! Register-transfer level: expressions and their values, modules, their names, their memories, and their Verilog and VHDL.
 //!
 //! [`expr`] is the logic between registers, typed by its widths. [`netlist`] is what every circuit becomes: modules of wires,
 //! registers, memories and instances, checked as data before they are written as text.
@@ -19,6 +19,7 @@ pub mod registers;
 pub mod ring;
 pub mod term;
 mod verilog;
+mod vhdl;
 
 pub use expr::{Expr, Node, cat, or_all};
 pub use names::Name;

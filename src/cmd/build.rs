@@ -52,6 +52,12 @@ pub struct Args {
     /// Write the pipeline alone, without the engine: a pair with `in_valid` goes in each clock, its values with `out_valid` come out
     #[arg(long, conflicts_with_all = ["filters", "pipelines", "groups", "jmem", "stream", "ii", "fit", "testbench", "ip_xact", "wave", "project"])]
     bare: bool,
+    /// With --bare: an input `enable`; while it is low, the pipeline stands still
+    #[arg(long, requires = "bare")]
+    enable: bool,
+    /// With --bare: the language of the pipeline, Verilog-2005 or VHDL-2008
+    #[arg(long, value_enum, value_name = "LANGUAGE", default_value_t)]
+    language: bare::Language,
     /// Also write a self-checking testbench with its vectors, for any Verilog simulator
     #[arg(long)]
     testbench: bool,
@@ -160,6 +166,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if args.bare {
         return bare::build_bare(&args, clock);
     }
+    if args.language == bare::Language::Vhdl {
+        let text = "--language vhdl is for a pipeline alone, since engines have parts in Verilog; add --bare, or take \
+                    --wrapper vhdl for a component around the engine's Verilog";
+        return Err(Failure::Usage(text.into()));
+    }
     if args.filters.count() > 0 && (args.files.len() > 1 || !args.fit.each_clock()) {
         let text = "--filters is for an engine of one kernel that takes a pair in each clock; leave out the other kernels, --ii and --fit";
         return Err(Failure::Usage(text.into()));
@@ -236,13 +247,15 @@ fn prefix(args: &Args, graph: &Graph) -> Result<String, Failure> {
     }
 }
 
-/// The first line of each Verilog file: where it comes from.
+/// The first line of each Verilog file.
 fn made(origin: &str, clock: Clock) -> String {
+    format!("// {} Verilog-2005.\n", origin_of(origin, clock))
+}
+
+/// A sentence that says where a file comes from.
+fn origin_of(origin: &str, clock: Clock) -> String {
     // The file's name comes from outside and must not end the comment.
     let origin: String = origin.chars().map(|c| if c.is_ascii_graphic() || c == ' ' { c } else { '?' }).collect();
     let version = env!("CARGO_PKG_VERSION");
-    format!(
-        "// Made by pairforge {version} from {origin} for {} at {} MHz. Verilog-2005.\n",
-        clock.target.name, clock.mhz
-    )
+    format!("Made by pairforge {version} from {origin} for {} at {} MHz.", clock.target.name, clock.mhz)
 }

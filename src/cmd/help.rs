@@ -34,7 +34,20 @@ static PAGES: &[Page] = &[
             (ENGINE, &["pipelines", "groups", "filters", "ii", "fit", "jmem", "stream", "target", "freq", "dsp"]),
             (
                 OUTPUT,
-                &["output", "prefix", "testbench", "bare", "split", "project", "wrapper", "ip_xact", "wave", "quiet"],
+                &[
+                    "output",
+                    "prefix",
+                    "testbench",
+                    "bare",
+                    "enable",
+                    "language",
+                    "split",
+                    "project",
+                    "wrapper",
+                    "ip_xact",
+                    "wave",
+                    "quiet",
+                ],
             ),
         ],
         examples: &[
@@ -44,6 +57,7 @@ static PAGES: &[Page] = &[
             ("build p2p -o out --split --project vivado --wrapper vhdl --ip-xact", "for a design of your own"),
             ("build p2p -o out --testbench", "with a testbench for any simulator"),
             ("build p2p -o out --bare", "the pipeline alone"),
+            ("build p2p -o out --bare --language vhdl --enable", "the same in VHDL, with a clock enable"),
         ],
     },
     Page {

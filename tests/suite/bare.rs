@@ -1,8 +1,12 @@
-//! `build --bare`: pipelines without an engine, simulated by others against the emulator's bits, with gaps between the pairs.
+//! `build --bare`: pipelines without an engine, in Verilog and VHDL, simulated by others against the emulator's bits, with gaps between
+//! the pairs, and where they have a clock enable with clocks in which they stand still.
+
+mod bench;
 
 use crate::common::board::engine;
 use crate::common::command::has;
 use crate::common::{Place, shipped};
+use bench::Bench;
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{Reply, RunHeader, Segment, Stream};
 use hdl::engine::{Config, Layout};
@@ -18,6 +22,21 @@ d = (float20.12)(y - x); r = d * d;
 far max= w * pg_sqrt(r);
 near += (int48)(k / (r + 1.5)) << 3;
 s += (fixed40.20)(w * d[0]);
+";
+/// Names that VHDL reserves, refuses or has from its packages, and widths of one bit.
+const WORDS: &str = "int8 process[2] ipin; int1 a__b ipin; uint1 downto jpin; int12 signal_ jpin; uint4 unsigned_ jpin;
+int32 std_logic fout; int24 entity fout; int4 rtl fout;
+choose = (int24)process * (int24)signal_;
+copies = (a__b == 0) ? choose[0] : choose[1];
+std_logic += (int32)copies * (int32)unsigned_;
+entity min= choose[0] ^ choose[1];
+rtl += (int4)a__b + (int4)downto;
+";
+/// Logarithms, and powers by tables.
+const LOGS: &str = "log17.8 x ipin; log17.8 y jpin; float16.8 z jpin; fixed32.16 s fout; float16.8 t fout;
+p = x * pg_pow(y, -3, 2);
+s += (fixed32.16)(p + y);
+t max= (float16.8)pg_exp2((fixed24.12)z) - z;
 ";
 /// Pairs of a test.
 const PAIRS: usize = 200;
@@ -62,63 +81,36 @@ fn joined(values: &[(u64, u32)]) -> String {
     (0..filled.len()).step_by(4).map(|k| format!("{:x}", digit(k))).collect()
 }
 
-/// A testbench: pairs go in after random gaps, in which the pins are unknown, and each must come out so many clocks later.
-fn bench(top: &str, layout: &Layout, params: &[u64]) -> String {
-    let pins: Vec<&(String, Format)> = layout.i.iter().chain(&layout.j).collect();
-    let outputs: Vec<(&str, u32)> =
-        layout.outputs.iter().map(|o| (o.0.as_str(), o.1.width())).chain([("flags", 5)]).collect();
-    let (in_bits, out_bits) = (pins.iter().map(|p| p.1.width()).sum::<u32>(), outputs.iter().map(|o| o.1).sum::<u32>());
-    let mut text = format!(
-        "module bench;\n reg clk = 0, rst = 1, in_valid = 0;\n wire out_valid;\n reg [{}:0] in;\n wire [{}:0] out;\n",
-        in_bits - 1,
-        out_bits - 1
-    );
-    let mut ports = vec![".clk(clk), .rst(rst), .in_valid(in_valid), .out_valid(out_valid)".to_string()];
-    let mut place = |names: &[(&str, u32)], bus: &str, total: u32| {
-        let mut high = total;
-        for (name, width) in names {
-            ports.push(format!(".{name}({bus}[{}:{}])", high - 1, high - width));
-            high -= width;
-        }
-    };
-    place(&pins.iter().map(|p| (p.0.as_str(), p.1.width())).collect::<Vec<_>>(), "in", in_bits);
-    place(&outputs, "out", out_bits);
-    ports.extend(layout.params.iter().zip(params).map(|((name, f), bits)| format!(".{name}({}'h{bits:x})", f.width())));
-    text += &format!(" {top} pair ({});\n", ports.join(", "));
-    text + &format!(
-        " reg [{}:0] pairs [0:{PAIRS} - 1];\n reg [{}:0] wanted [0:{PAIRS} - 1];\n integer times [0:{PAIRS} - 1];
- integer sent = 0, got = 0, cycle = 0, wrong = 0, seed = 7;
- initial begin $readmemh(\"in.hex\", pairs); $readmemh(\"out.hex\", wanted); end
- always #5 clk = ~clk;
- always @(negedge clk) begin
-  rst <= cycle < 4;
-  in_valid <= 0;
-  in <= {{{in_bits}{{1'bx}}}};
-  if (cycle > 5 && sent < {PAIRS} && $random(seed) % 3 != 0) begin
-   in_valid <= 1; in <= pairs[sent]; times[sent] = cycle; sent = sent + 1;
-  end
- end
- always @(posedge clk) begin
-  if (cycle > 4 && out_valid !== 0) begin
-   if (out_valid !== 1 || out !== wanted[got] || cycle - times[got] != pair.LATENCY) wrong = wrong + 1;
-   got = got + 1;
-  end
-  if (got == {PAIRS} || cycle > 20000) begin
-   if (got == {PAIRS} && wrong == 0) $display(\"PASS\"); else $display(\"FAIL: %0d wrong of %0d\", wrong, got);
-   $finish;
-  end
-  cycle = cycle + 1;
- end\nendmodule\n",
-        in_bits - 1,
-        out_bits - 1
-    )
+/// A pipeline alone under test.
+struct Case<'a> {
+    name: &'a str,
+    text: &'a str,
+    /// More arguments of `build`.
+    options: &'a str,
+    tools: &'a [&'a str],
 }
 
-fn pairs_have_the_bits_of_the_emulator(name: &str, text: &str, tools: &[&str]) {
-    let place = Place::new();
-    place.write(&format!("{name}.pg2"), text);
-    place.run(&format!("build {name}.pg2 --bare --freq 100 -o .")).expect(0);
-    let graph = pg2::compile(name, text).unwrap_or_else(|_| panic!("{name} compiles")).graph;
+/// The commands that make a simulation of `bench` and run it.
+fn simulator(tool: &str, top: &str) -> [String; 2] {
+    match tool {
+        "iverilog" => [format!("iverilog -g2005 -o bench {top}.v bench.v"), "vvp bench".into()],
+        "verilator" => [
+            format!("verilator --binary -Wno-lint -Wno-fatal --top-module bench {top}.v bench.v"),
+            "obj_dir/Vbench".into(),
+        ],
+        // Pins are unknown on purpose, of which numeric_std would tell in each clock.
+        "ghdl" => [
+            format!("ghdl -a --std=08 {top}.vhd bench.vhd && ghdl -e --std=08 bench"),
+            "ghdl -r --std=08 bench --ieee-asserts=disable".into(),
+        ],
+        other => panic!("no simulator {other}"),
+    }
+}
+
+fn pairs_have_the_bits_of_the_emulator(case: &Case) {
+    let (name, place) = (case.name, Place::new());
+    place.write(&format!("{name}.pg2"), case.text);
+    let graph = pg2::compile(name, case.text).unwrap_or_else(|_| panic!("{name} compiles")).graph;
     let layout = graph.layout();
     let mut dice = Random::new(18);
     let mut record =
@@ -139,36 +131,56 @@ fn pairs_have_the_bits_of_the_emulator(name: &str, text: &str, tools: &[&str]) {
     assert_eq!(wanted.len(), PAIRS);
     place.write("out.hex", wanted.iter().map(|w| line(w) + "\n").collect::<String>());
     let top = format!("{name}_bare");
-    place.write("bench.v", bench(&top, &layout, &params));
-    for tool in tools.iter().filter(|tool| testkit::require(tool)) {
-        let (make, run) = match *tool {
-            "iverilog" => (format!("iverilog -g2005 -o bench {top}.v bench.v"), "vvp bench"),
-            _ => (
-                format!("verilator --binary -Wno-lint -Wno-fatal --top-module bench {top}.v bench.v"),
-                "obj_dir/Vbench",
-            ),
-        };
-        for words in [make.as_str(), run] {
+    let bench = Bench { top: &top, layout: &layout, params: &params, enable: case.options.contains("--enable") };
+    place.write("bench.v", bench.verilog());
+    place.write("bench.vhd", bench.vhdl());
+    for tool in case.tools.iter().filter(|tool| testkit::require(tool)) {
+        let language = if *tool == "ghdl" { "vhdl" } else { "verilog" };
+        place.run(&format!("build {name}.pg2 --bare --language {language} {} -o .", case.options)).expect(0);
+        let commands = simulator(tool, &top);
+        for words in &commands {
             let mut command = Command::new("sh");
             command.args(["-c", words]).current_dir(place.path("."));
             let ended = place.finish_within(command, 600).expect(0);
-            assert!(words != run || ended.out.contains("PASS"), "{name}, {tool}: {}", ended.out);
+            assert!(*words != commands[1] || ended.out.contains("PASS"), "{name}, {tool}: {}", ended.out);
         }
     }
 }
 
 #[test]
-fn a_pipeline_alone_has_the_bits_of_the_emulator() {
-    pairs_have_the_bits_of_the_emulator("own", OWN, &["iverilog"]);
+fn pipelines_alone_have_the_bits_of_the_emulator() {
+    let small = shipped("p2p_small");
+    for case in [
+        Case { name: "own", text: OWN, options: "--freq 100", tools: &["iverilog"] },
+        // A target with delay lines in memory.
+        Case { name: "own", text: OWN, options: "--target ecp5 --enable", tools: &["iverilog", "ghdl"] },
+        Case { name: "words", text: WORDS, options: "", tools: &["ghdl"] },
+        Case { name: "p2p_small", text: &small, options: "", tools: &["ghdl"] },
+    ] {
+        pairs_have_the_bits_of_the_emulator(&case);
+    }
 }
 
 #[test]
 #[ignore = "a proof in depth"]
-fn pipelines_alone_have_the_bits_of_the_emulator_in_two_simulators() {
-    for (name, text) in
-        [("own", OWN.to_string()), ("p2p_paper", shipped("p2p_paper")), ("lennard_jones", shipped("lennard_jones"))]
-    {
-        pairs_have_the_bits_of_the_emulator(name, &text, &["iverilog", "verilator"]);
+fn pipelines_alone_have_the_bits_of_the_emulator_for_every_target() {
+    for (name, text) in [("own", OWN), ("words", WORDS), ("logs", LOGS)] {
+        for options in ["", "--target xc7", "--target ecp5 --enable", "--target gowin --enable"] {
+            let tools = &["iverilog", "verilator", "ghdl"];
+            pairs_have_the_bits_of_the_emulator(&Case { name, text, options, tools });
+        }
+    }
+}
+
+/// Kernels with tables at run time, or with sums in memory.
+const NEED_AN_ENGINE: [&str; 2] = ["lennard_jones_species", "pair_histogram"];
+
+#[test]
+#[ignore = "a proof in depth"]
+fn every_shipped_pipeline_alone_has_the_bits_of_the_emulator_in_vhdl() {
+    for (name, _) in pg2::kernels::all().filter(|k| !NEED_AN_ENGINE.contains(&k.0)) {
+        let text = shipped(name);
+        pairs_have_the_bits_of_the_emulator(&Case { name, text: &text, options: "", tools: &["ghdl"] });
     }
 }
 
@@ -189,6 +201,17 @@ fn a_pipeline_alone_lints_and_is_described() {
     let port = |name: &str| manifest["ports"].as_array().expect("a list").iter().find(|p| p["name"] == name).cloned();
     assert_eq!(port("p_k").expect("the parameter")["format"], "float20.12");
     assert_eq!(port("o_s").expect("the sum")["direction"], "out");
+    place.run("build own.pg2 --bare --enable --language vhdl --split -o vhdl").expect(0);
+    let manifest = place.json("vhdl/manifest.json");
+    let files = manifest["vhdl"].as_array().expect("a list");
+    assert!(files[0] == "own_bare_pkg.vhd" && files[files.len() - 1] == "own_bare.vhd", "{manifest}");
+    assert!(manifest["verilog"].is_null() && manifest["latency"] == latency, "{manifest}");
+    has(&place.text("vhdl/own_bare_pkg.vhd"), &[&format!("constant LATENCY : natural := {latency};")]);
+    has(&place.text("vhdl/own_bare.vho"), &["pair : entity work.own_bare port map (", "    enable => enable,"]);
+    has(
+        &place.text("vhdl/own_bare.vhd"),
+        &["VHDL-2008.", "use work.own_bare_pkg.all;", "        o_far : out std_logic_vector(19 downto 0)"],
+    );
     let arguments = ["--lint-only", "-Wall", "-f", "files.f", "--top-module", "mine_bare"];
     if let Some((good, said)) = testkit::run(Command::new("verilator").args(arguments).current_dir(place.path("out"))) {
         assert!(good && said.trim().is_empty(), "{said}");
@@ -196,6 +219,9 @@ fn a_pipeline_alone_lints_and_is_described() {
     let refused = |words: &str, code: i32, part: &str| has(&place.run(words).expect(code).err, &[part]);
     refused("build own.pg2 p2p_paper --bare -o two", 2, "--bare builds one kernel");
     refused("build own.pg2 --bare --wrapper litex -o two", 2, "--bare has no --wrapper litex");
+    refused("build own.pg2 --language vhdl -o two", 2, "add --bare, or take --wrapper vhdl");
+    refused("build own.pg2 --bare --language vhdl --wrapper vhdl -o two", 2, "which needs no --wrapper; leave it out");
+    refused("build own.pg2 --enable -o two", 2, "--bare");
     refused("build own.pg2 --bare --pipelines 2 -o two", 2, "cannot be used with");
     refused("build pair_histogram --bare -o two", 1, "which only an engine has; build it without --bare");
     assert!(!place.path("two").exists());

@@ -1,6 +1,7 @@
 //! The engine as a component of another language.
 
 use super::{Core, Pin, Text, text};
+use crate::rtl::names::vhdl as identifier;
 use askama::Template;
 
 /// A language that engines are instantiated from.
@@ -62,7 +63,7 @@ struct Vhdl<'a> {
 }
 
 fn vhdl<'a>(core: &'a Core) -> Vhdl<'a> {
-    let name = |ending: &str| identifier(&format!("{}{ending}", core.top.name));
+    let name = |ending: &str| identifier(&format!("{}{ending}", core.top.name)).into_owned();
     Vhdl { common: common(core), package: name("_pkg"), component: name(""), entity: name("_vhdl") }
 }
 
@@ -75,12 +76,6 @@ impl Pin<'_> {
             width => format!("{mode} std_logic_vector({} downto 0)", width - 1),
         }
     }
-}
-
-/// A name of Verilog as one of VHDL, whose own have no underscores at an end or side by side; others stand between backslashes.
-fn identifier(name: &str) -> String {
-    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic()) && !name.ends_with('_') && !name.contains("__");
-    if plain { name.to_string() } else { format!("\\{name}\\") }
 }
 
 #[derive(Template)]
@@ -127,20 +122,5 @@ impl Pin<'_> {
     /// Whether it belongs to the stream into the engine.
     fn of_input(&self) -> bool {
         self.name.starts_with("s_")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::identifier;
-
-    #[test]
-    fn names_that_vhdl_refuses_stand_between_backslashes() {
-        for name in ["p2p_engine", "A1"] {
-            assert_eq!(identifier(name), name);
-        }
-        for name in ["_engine", "a__b", "a_"] {
-            assert_eq!(identifier(name), format!("\\{name}\\"));
-        }
     }
 }

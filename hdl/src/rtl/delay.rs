@@ -3,7 +3,8 @@
 //! They have no reset: like the pipelines they stand in, they flush themselves. The address counts through a power of two
 //! from any start, so only simulators need an initial value.
 
-use crate::rtl::netlist::{Dir, Item, Module, range};
+use crate::rtl::netlist::{Dir, Item, Module};
+use crate::rtl::{Value, net};
 
 /// The fewest cycles of a delay line in memory.
 pub const LEAST: u32 = 2;
@@ -36,18 +37,11 @@ pub fn module(width: u32, cycles: u32, read: Read) -> Module {
     let bits = 32 - (cycles - 1).leading_zeros();
     // A register behind the memory gives one of the cycles.
     let back = cycles - (read == Read::Registered) as u32;
-    let from = if back == 1 << bits { "at".to_string() } else { format!("at - {bits}'d{back}") };
-    let (word, index) = (range(width), range(bits));
-    let read = match read {
-        Read::Registered => {
-            format!("    reg {word}word;\n    always @(posedge clk) word <= memory[from];\n    assign q = word;")
-        }
-        Read::Direct => "    assign q = memory[from];".to_string(),
-    };
-    m.items.push(Item::Text(format!(
-        "    reg {word}memory [0:{}];\n    reg {index}at;\n    initial at = {bits}'d0;\n    wire {index}from = {from};\n\
-         \x20   always @(posedge clk) begin\n        at <= at + {bits}'d1;\n        memory[at] <= d;\n    end\n{read}",
-        (1u64 << bits) - 1
-    )));
+    let at = m.counter("at", bits);
+    let from = if back == 1 << bits { at.clone() } else { &at - Value::constant(bits, back as i128) };
+    let from = m.wire("back", from);
+    let (name, data) = ("word".into(), net("d", width));
+    m.items.push(Item::Memory { name, words: 1 << bits, at, data, from, read });
+    m.assign("q", net("word", width));
     m
 }

@@ -88,10 +88,10 @@ pub(crate) fn attributes(width: u32, depth: u32, collides: bool) -> String {
     if list.is_empty() { String::new() } else { format!("(* {} *) ", list.join(", ")) }
 }
 
-/// The same of a read-only memory.
-pub(crate) fn rom_attributes(width: u32, words: usize) -> &'static str {
+/// The same of a read-only memory: attributes and their values.
+pub(crate) fn rom_attributes(width: u32, words: usize) -> &'static [(&'static str, &'static str)] {
     match words >= ROM_WORDS && width >= ROM_WIDTH {
-        true => "(* rom_style = \"block\", syn_romstyle = \"block_rom\" *) ",
-        false => "",
+        true => &[("rom_style", "block"), ("syn_romstyle", "block_rom")],
+        false => &[],
     }
 }

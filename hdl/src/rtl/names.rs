@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock};
 pub use words::LANGUAGES;
-use words::OF_VERILOG;
+use words::{OF_VERILOG, OF_VHDL};
 
 /// A name in a netlist: of a signal, a port, an instance or a module. It is shared wherever it stands, since a large design has
 /// each of its names several times.
@@ -77,6 +77,9 @@ static KEYWORDS: LazyLock<FastSet<String>> = LazyLock::new(|| small(LANGUAGES.it
 /// The reserved words of Verilog and its tools.
 static VERILOG: LazyLock<FastSet<String>> = LazyLock::new(|| small(OF_VERILOG.iter().copied().flatten()));
 
+/// Those that a name of VHDL must not have.
+static VHDL: LazyLock<FastSet<String>> = LazyLock::new(|| small(OF_VHDL.iter().copied().flatten()));
+
 fn small<'a>(words: impl Iterator<Item = &'a &'a str>) -> FastSet<String> {
     words.map(|word| word.to_ascii_lowercase()).collect()
 }
@@ -105,6 +108,16 @@ pub fn is_plain(word: &str) -> bool {
 /// see [`Names`].
 pub fn is_identifier(word: &str) -> bool {
     is_plain(word) && !VERILOG.contains(&*lower(word))
+}
+
+/// A name of Verilog as one of VHDL. VHDL's own begin with a letter, have no underscores at their end or side by side, and are none of
+/// its words; others stand between backslashes, where each name is one of its own.
+pub fn vhdl(name: &str) -> Cow<'_, str> {
+    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic()) && !name.ends_with('_') && !name.contains("__");
+    match plain && !VHDL.contains(&*lower(name)) {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(format!("\\{name}\\")),
+    }
 }
 
 /// The nearest identifier to any text: `dx[0]` becomes `dx_0`.
@@ -214,6 +227,16 @@ mod tests {
             assert!(is_keyword(word) && is_keyword(&word.to_ascii_uppercase()), "{word}");
         }
         assert!(!is_keyword("r2") && !is_keyword("sum"));
+    }
+
+    #[test]
+    fn names_that_vhdl_refuses_stand_between_backslashes() {
+        for name in ["p2p_engine", "A1"] {
+            assert_eq!(vhdl(name), name);
+        }
+        for name in ["_engine", "a__b", "a_", "Process", "downto", "unsigned", "RTL"] {
+            assert_eq!(vhdl(name), format!("\\{name}\\"));
+        }
     }
 
     #[test]

@@ -1,30 +1,36 @@
-//! The netlist: modules of wires, registers, memories and instances, and their Verilog-2005 text.
+//! The netlist: modules of wires, registers, memories and instances, and their text in Verilog-2005 and VHDL-2008.
 //!
 //! All of a [`Module`] is data: its right-hand sides and connections are typed expressions over declared names. So
 //! [`Netlist::verify`] checks every width, and that each name is declared before it is used.
 //!
 //! The one exception are modules whose body is hand-written Verilog, [`Item::Text`]: the blocks of the engine's shell and of
-//! the serial link (`hdl/templates`), memories and delay lines in memory, and what a board has of its own (PLL, reset, lights).
+//! the serial link (`hdl/templates`), memories that are written at run time, and what a board has of its own (PLL, reset, lights).
 //! They are state machines and memories, which read best as Verilog: proofs and vendors' tools look at that text. Such a module
 //! has nothing else inside, so its instances are checked port by port like all others.
 
 mod build;
+mod enable;
 mod verify;
+mod verilog;
+mod vhdl;
 
 use crate::hash::FastMap;
+use crate::rtl::Value;
 use crate::rtl::bins::Bins;
 use crate::rtl::chains::Chains;
+use crate::rtl::delay::Read;
 use crate::rtl::filtered::Filtered;
 use crate::rtl::fold::Fold;
-use crate::rtl::memory::rom_attributes;
 use crate::rtl::names::Name;
 use crate::rtl::term::TermPorts;
-use crate::rtl::{Value, verilog};
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::sync::Arc;
+pub use verilog::range;
 
 /// The suffix that names the memory of an [`Item::Rom`], behind the name of its word.
 pub const ROM: &str = "_rom";
+/// The same of an [`Item::Memory`].
+pub const MEMORY: &str = "_memory";
 
 /// Direction of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,11 +64,17 @@ pub enum Item {
     Load { name: Name, next: Value },
     /// `assign name = value;` for an output port or a net.
     Assign { name: Name, value: Value },
+    /// A register that counts the clocks. It has no reset, and only simulators need its initial value, 0.
+    Counter { name: Name, width: u32 },
+    /// A memory of `words` words, a power of two, that takes `data` at each rising edge; `name` is the word at `from`, before that.
+    Memory { name: Name, words: u64, at: Value, data: Value, from: Value, read: Read },
     /// A read-only memory with a registered read: `name` takes `data[addr]` at each rising edge.
     Rom { name: Name, width: u32, addr: Value, data: Vec<u64> },
     /// A module inside this one. Connections are (port, expression); those of outputs are names, bits of them, or several of
     /// these side by side.
     Instance { module: Name, name: Name, connections: Vec<(Name, Value)> },
+    /// A number that whoever uses the module may want to know.
+    Constant { name: Name, value: u32 },
     /// The whole body of a hand-written module.
     Text(String),
 }
@@ -83,6 +95,8 @@ pub struct Module {
     pub wraps: bool,
     /// Of a pipeline the time that its clock leaves for the accumulators behind it.
     pub chains: Chains,
+    /// The port that lets its registers and memories take something, where there is one. See [`Netlist::enabled`].
+    pub enable: Option<Name>,
     /// How its outputs leave it where it takes a pair every several clocks.
     pub fold: Option<Fold>,
     /// Of a pipeline the outputs that are sums in memory.
@@ -128,34 +142,11 @@ impl Module {
     pub fn own_register_bits(&self) -> u64 {
         let bits = |item: &Item| match item {
             Item::Reg { next, .. } => next.width() as u64,
-            Item::Hold { width, .. } | Item::Rom { width, .. } => *width as u64,
+            Item::Hold { width, .. } | Item::Rom { width, .. } | Item::Counter { width, .. } => *width as u64,
+            Item::Memory { data, read: Read::Registered, .. } => data.width() as u64,
             _ => 0,
         };
         self.items.iter().map(bits).sum()
-    }
-
-    /// The module's Verilog text.
-    pub fn verilog(&self) -> String {
-        let mut text = String::new();
-        self.write(&mut text);
-        text
-    }
-
-    /// Writes the module's text behind what is there.
-    fn write(&self, text: &mut String) {
-        for line in &self.doc {
-            let _ = writeln!(text, "// {}", Plain(line));
-        }
-        let _ = writeln!(text, "module {} (", self.name);
-        for (k, p) in self.ports.iter().enumerate() {
-            let (end, dir) = (if k > 0 { ",\n" } else { "" }, if p.dir == Dir::In { "input " } else { "output" });
-            let _ = write!(text, "{end}    {dir} wire {}{}", Range(p.width), p.name);
-        }
-        text.push_str("\n);\n");
-        for item in &self.items {
-            item.write(text);
-        }
-        text.push_str("endmodule\n");
     }
 }
 
@@ -164,112 +155,61 @@ impl Item {
     pub fn declares(&self) -> Option<(&Name, u32)> {
         match self {
             Item::Wire { name, value } | Item::Reg { name, next: value } => Some((name, value.width())),
-            Item::Net { name, width } | Item::Hold { name, width } | Item::Rom { name, width, .. } => {
-                Some((name, *width))
-            }
-            Item::Comment(_) | Item::Load { .. } | Item::Assign { .. } | Item::Instance { .. } | Item::Text(_) => None,
+            Item::Memory { name, data, .. } => Some((name, data.width())),
+            Item::Net { name, width }
+            | Item::Hold { name, width }
+            | Item::Counter { name, width }
+            | Item::Rom { name, width, .. } => Some((name, *width)),
+            Item::Comment(_)
+            | Item::Load { .. }
+            | Item::Assign { .. }
+            | Item::Instance { .. }
+            | Item::Constant { .. }
+            | Item::Text(_) => None,
         }
+    }
+
+    /// The names that the item takes in its module: a signal's, a memory's, an instance's.
+    pub fn names(&self) -> impl Iterator<Item = Name> {
+        let own = match self {
+            Item::Instance { name, .. } | Item::Constant { name, .. } => Some(name),
+            _ => self.declares().map(|d| d.0),
+        };
+        let memory = match self {
+            Item::Rom { name, .. } => Some(format!("{name}{ROM}").into()),
+            Item::Memory { name, .. } => Some(format!("{name}{MEMORY}").into()),
+            _ => None,
+        };
+        own.cloned().into_iter().chain(memory)
     }
 
     /// The expressions of the item: what it reads, and for an instance what its outputs drive.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
-        let (one, many): (Option<&Value>, &[(Name, Value)]) = match self {
-            Item::Wire { value, .. } | Item::Assign { value, .. } => (Some(value), &[]),
-            Item::Reg { next, .. } | Item::Load { next, .. } => (Some(next), &[]),
-            Item::Rom { addr, .. } => (Some(addr), &[]),
-            Item::Instance { connections, .. } => (None, connections),
-            Item::Comment(_) | Item::Net { .. } | Item::Hold { .. } | Item::Text(_) => (None, &[]),
+        let (few, many): ([Option<&Value>; 3], &[(Name, Value)]) = match self {
+            Item::Wire { value, .. } | Item::Assign { value, .. } => ([Some(value), None, None], &[]),
+            Item::Reg { next, .. } | Item::Load { next, .. } => ([Some(next), None, None], &[]),
+            Item::Rom { addr, .. } => ([Some(addr), None, None], &[]),
+            Item::Memory { at, data, from, .. } => ([Some(at), Some(data), Some(from)], &[]),
+            Item::Instance { connections, .. } => ([None; 3], connections),
+            Item::Comment(_)
+            | Item::Net { .. }
+            | Item::Hold { .. }
+            | Item::Counter { .. }
+            | Item::Constant { .. }
+            | Item::Text(_) => ([None; 3], &[]),
         };
-        one.into_iter().chain(many.iter().map(|c| &c.1))
+        few.into_iter().flatten().chain(many.iter().map(|c| &c.1))
     }
 
     /// Whether the item reads `clk`.
     pub fn uses_clock(&self) -> bool {
         match self {
-            Item::Reg { .. } | Item::Load { .. } | Item::Rom { .. } => true,
+            Item::Reg { .. } | Item::Load { .. } | Item::Rom { .. } | Item::Counter { .. } | Item::Memory { .. } => {
+                true
+            }
             Item::Instance { connections, .. } => connections.iter().any(|(port, _)| *port == "clk"),
             _ => false,
         }
-    }
-
-    fn write(&self, text: &mut String) {
-        let _ = match self {
-            Item::Comment(line) => writeln!(text, "    // {}", Plain(line)),
-            Item::Wire { name, value } => {
-                let _ = write!(text, "    wire {}{name} = ", Range(value.width()));
-                end(value, ";\n", text)
-            }
-            Item::Net { name, width } => writeln!(text, "    wire {}{name};", Range(*width)),
-            Item::Reg { name, next } => {
-                let _ = write!(text, "    reg {}{name};\n    always @(posedge clk) {name} <= ", Range(next.width()));
-                end(next, ";\n", text)
-            }
-            Item::Hold { name, width } => writeln!(text, "    reg {}{name};", Range(*width)),
-            Item::Load { name, next } => {
-                let _ = write!(text, "    always @(posedge clk) {name} <= ");
-                end(next, ";\n", text)
-            }
-            Item::Assign { name, value } => {
-                let _ = write!(text, "    assign {name} = ");
-                end(value, ";\n", text)
-            }
-            Item::Rom { name, width, addr, data } => {
-                let digits = width.div_ceil(4) as usize;
-                let attributes = rom_attributes(*width, data.len());
-                let _ = writeln!(text, "    {attributes}reg {}{name}{ROM} [0:{}];", Range(*width), data.len() - 1);
-                let _ = writeln!(text, "    initial begin");
-                for (k, word) in data.iter().enumerate() {
-                    let _ = writeln!(text, "        {name}{ROM}[{k}] = {width}'h{word:0digits$x};");
-                }
-                let _ = writeln!(text, "    end");
-                writeln!(
-                    text,
-                    "    reg {}{name};\n    always @(posedge clk) {name} <= {name}{ROM}[{addr}];",
-                    Range(*width)
-                )
-            }
-            Item::Instance { module, name, connections } => {
-                let _ = writeln!(text, "    {module} {name} (");
-                for (k, (port, value)) in connections.iter().enumerate() {
-                    let _ = write!(text, "{}        .{port}(", if k > 0 { ",\n" } else { "" });
-                    let _ = end(value, ")", text);
-                }
-                writeln!(text, "\n    );")
-            }
-            Item::Text(t) => writeln!(text, "{t}"),
-        };
-    }
-}
-
-/// Writes an expression and what ends it.
-fn end(value: &Value, end: &str, text: &mut String) -> fmt::Result {
-    verilog::write(value, text);
-    text.write_str(end)
-}
-
-/// A comment's text as one line of ASCII that does not end in a backslash, whatever a source put there.
-struct Plain<'a>(&'a str);
-
-impl fmt::Display for Plain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let line = self.0.trim_end_matches(['\\', ' ']);
-        let is_plain = |c: char| c.is_ascii_graphic() || c == ' ';
-        let mut parts = line.split(|c| !is_plain(c));
-        f.write_str(parts.next().unwrap_or(""))?;
-        parts.try_for_each(|part| f.write_str("?").and_then(|()| f.write_str(part)))
-    }
-}
-
-/// `[7:0] ` for eight bits, nothing for one.
-pub fn range(width: u32) -> String {
-    Range(width).to_string()
-}
-
-struct Range(u32);
-
-impl fmt::Display for Range {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        if self.0 == 1 { Ok(()) } else { write!(f, "[{}:0] ", self.0 - 1) }
     }
 }
 
@@ -319,41 +259,4 @@ impl Netlist {
             }
         }
     }
-
-    /// The text of all modules, the top one last, if the netlist is sound. There is no other way to it.
-    pub fn verilog(&self) -> Result<String, Unsound> {
-        self.verilog_around(&[])
-    }
-
-    /// The same of a netlist around modules of which only the ports are known, since their text is elsewhere.
-    pub fn verilog_around(&self, outside: &[Module]) -> Result<String, Unsound> {
-        self.verilog_behind(String::new(), outside)
-    }
-
-    /// The same behind a text, which it becomes the end of.
-    pub fn verilog_behind(&self, mut text: String, outside: &[Module]) -> Result<String, Unsound> {
-        self.verify_around(outside).map_err(Unsound)?;
-        // A large text that grows step by step is copied several times.
-        text.reserve(self.modules.iter().map(|m| USUAL_BYTES * m.items.len()).sum());
-        for module in self.in_order() {
-            module.write(&mut text);
-            text.push('\n');
-        }
-        Ok(text)
-    }
-
-    /// The name and the text of each module, in the order of the text of all, if the netlist is sound.
-    pub fn verilog_by_module(&self) -> Result<Vec<(String, String)>, Unsound> {
-        self.verify_around(&[]).map_err(Unsound)?;
-        Ok(self.in_order().map(|m| (m.name.clone(), m.verilog())).collect())
-    }
-
-    fn in_order(&self) -> impl Iterator<Item = &Module> {
-        let (top, rest): (Vec<&Module>, Vec<&Module>) =
-            self.modules.iter().map(|m| &**m).partition(|m| m.name == self.top);
-        rest.into_iter().chain(top)
-    }
 }
-
-/// More than the mean length of an item's text in large modules.
-const USUAL_BYTES: usize = 100;

@@ -42,6 +42,7 @@ fn count<'a>(modules: &FastMap<&str, &'a Module>, name: &str, known: &mut FastMa
     for item in &module.items {
         match item {
             Item::Instance { module, .. } => sum += count(modules, module, known),
+            Item::Memory { words, data, .. } => sum.memories += words * data.width() as u64,
             Item::Text(text) => sum += text.lines().filter_map(declaration).fold(Declared::default(), Add::add),
             _ => {}
         }

@@ -29,3 +29,4 @@ mod select;
 mod sin_cos;
 mod switch;
 mod verify;
+mod vhdl;

@@ -8,10 +8,10 @@ use testkit::Random;
 type E = Expr<u32>;
 
 /// Widths of the leaves, across the ends of words.
-const LEAVES: [u32; 6] = [1, 7, 63, 64, 65, 130];
+pub const LEAVES: [u32; 6] = [1, 7, 63, 64, 65, 130];
 
 /// A random expression of that width.
-fn random(r: &mut Random, width: u32, depth: u32) -> E {
+pub fn random(r: &mut Random, width: u32, depth: u32) -> E {
     if depth == 0 || width == 0 {
         let k = r.below(LEAVES.len() as u32);
         let leaf = E::leaf(k, LEAVES[k as usize]);
@@ -54,7 +54,7 @@ fn random(r: &mut Random, width: u32, depth: u32) -> E {
 }
 
 /// The bits of an expression, the lowest first.
-fn value(e: &E, leaves: &[Vec<bool>]) -> Vec<bool> {
+pub fn value(e: &E, leaves: &[Vec<bool>]) -> Vec<bool> {
     let of = |e: &E| value(e, leaves);
     let width = e.width() as usize;
     let number = |bits: &[bool], signed: bool| {

@@ -1,16 +1,29 @@
 //! The pipeline without the engine: a pair and `in_valid` go in each clock, its values and `out_valid` come out.
 
 use super::own::Whole;
-use super::{Args, made, prefix, warn_of_clock};
+use super::{Args, made, origin_of, prefix, warn_of_clock};
 use hdl::circuit::target::Clock;
 use hdl::export::Text;
-use hdl::rtl::netlist::{Dir, Item, Module, Netlist, range};
+use hdl::rtl::names::vhdl;
+use hdl::rtl::netlist::{Dir, Item, Module, Netlist, Unsound};
+use hdl::rtl::{Name, Value, cat, net};
 use hdl::serial::kernel_hash;
 use pg2::backend::build::{Built, build};
 use pg2::graph::Graph;
 use serde::Serialize;
 use terminal::failure::Failure;
 use terminal::source;
+
+/// The language of a pipeline alone.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, clap::ValueEnum)]
+pub enum Language {
+    #[default]
+    Verilog,
+    Vhdl,
+}
+
+/// The port that lets a pipeline run.
+const ENABLE: &str = "enable";
 
 /// The manifest of a pipeline alone, in the keys of docs/reference/json.md.
 #[derive(Serialize)]
@@ -20,7 +33,11 @@ struct Manifest {
     latency: u32,
     ports: Vec<Port>,
     files: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     verilog: Vec<String>,
+    /// In the order in which they are analysed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    vhdl: Vec<String>,
     target: String,
     mhz: f64,
     hash: String,
@@ -41,26 +58,31 @@ pub fn build_bare(args: &Args, clock: Clock) -> Result<(), Failure> {
     let [file] = &args.files[..] else {
         return Err(Failure::Usage("--bare builds one kernel; build each into a folder of its own".into()));
     };
-    args.own.check_bare()?;
+    args.own.check_bare(args.language)?;
     let kernel = source::read(file)?;
     let graph = source::compile(&kernel)?;
     let hash = kernel_hash(&graph.canonical());
     let (kernel_name, named) = (graph.name.clone(), Graph { name: prefix(args, &graph)?, ..graph });
     let built = build(&named, clock, &kernel.sources, Vec::new());
     warn_of_clock(&built, &args.clock);
-    let netlist = bare(&named.name, &built)?;
-    let mut all = args.own.verilog(&netlist, &made(&kernel.origin, clock))?;
+    let netlist = bare(args, &named.name, &built)?;
+    let mut all = match args.language {
+        Language::Verilog => args.own.verilog(&netlist, &made(&kernel.origin, clock))?,
+        Language::Vhdl => args.own.vhdl(&netlist, &format!("-- {} VHDL-2008.\n", origin_of(&kernel.origin, clock)))?,
+    };
     let count = all.len();
     let top = netlist.module(&netlist.top).expect("a netlist has its top");
-    all.push(Text { name: format!("{}.veo", top.name), text: template(top) });
+    all.push(template(top, args.language));
     all.extend(args.own.extra(&Whole { netlist: &netlist, verilog: &all[..count], clock }));
     let names = |files: &[Text]| files.iter().map(|f| f.name.clone()).collect::<Vec<String>>();
+    let sources = |language| if language == args.language { names(&all[..count]) } else { Vec::new() };
     let manifest = Manifest {
         kernel: kernel_name,
         latency: top.latency,
-        ports: ports(&built),
+        ports: ports(&built, args.language),
         files: names(&all),
-        verilog: names(&all[..count]),
+        verilog: sources(Language::Verilog),
+        vhdl: sources(Language::Vhdl),
         target: clock.target.name.to_string(),
         mhz: clock.mhz,
         hash: format!("{hash:016x}"),
@@ -70,12 +92,12 @@ pub fn build_bare(args: &Args, clock: Clock) -> Result<(), Failure> {
 }
 
 /// The ports with the formats of their values.
-fn ports(built: &Built) -> Vec<Port> {
+fn ports(built: &Built, language: Language) -> Vec<Port> {
     let layout = built.graph.layout();
     let inputs = layout.i.into_iter().chain(layout.j).chain(layout.params).map(|(name, format)| (name, "in", format));
     let outputs = layout.outputs.into_iter().map(|(name, format, _)| (name, "out", format));
     let port = |(name, direction, format): (String, &'static str, hdl::Format)| Port {
-        name,
+        name: if language == Language::Vhdl { vhdl(&name).into_owned() } else { name },
         direction,
         format: format.to_string(),
     };
@@ -83,14 +105,15 @@ fn ports(built: &Built) -> Vec<Port> {
 }
 
 /// The pipeline with `valid` beside it. What an engine would write into its memories, or read out of them, has no ports.
-fn bare(name: &str, built: &Built) -> Result<Netlist, Failure> {
+fn bare(args: &Args, name: &str, built: &Built) -> Result<Netlist, Failure> {
     let layout = built.graph.layout();
     let in_memory = built.netlist.module(&built.netlist.top).is_some_and(|m| !m.bins.is_empty());
     if !layout.tables.is_empty() || in_memory {
         let what = if in_memory { "sums in memory" } else { "parameters that are tables" };
         return Err(Failure::Input(format!("{name} has {what}, which only an engine has; build it without --bare")));
     }
-    let mut netlist = built.plain();
+    let plain = built.plain();
+    let mut netlist = if args.enable { plain.enabled().map_err(Unsound)? } else { plain };
     let inner = netlist.module(&netlist.top).expect("a netlist has its top");
     // Sums take their values out of the pipeline in parts, which are put together in a clock of their own.
     let latency = built.schedule.depth + 1;
@@ -99,60 +122,70 @@ fn bare(name: &str, built: &Built) -> Result<Netlist, Failure> {
         "The pipeline alone: a pair may go in each clock. Parameters stand still while pairs are on their way."
             .to_string(),
     ];
-    for (port, dir) in [("clk", Dir::In), ("rst", Dir::In), ("in_valid", Dir::In), ("out_valid", Dir::Out)] {
-        top.port(dir, port, 1);
-    }
-    for port in inner.ports.iter().filter(|p| p.name != "clk") {
+    let own = [Some(("clk", Dir::In)), Some(("rst", Dir::In)), args.enable.then_some((ENABLE, Dir::In))];
+    let valid = [Some(("in_valid", Dir::In)), Some(("out_valid", Dir::Out))];
+    own.into_iter().chain(valid).flatten().for_each(|(port, dir)| drop(top.port(dir, port, 1)));
+    for port in inner.ports.iter().filter(|p| p.name != "clk" && inner.enable.as_ref() != Some(&p.name)) {
         top.port(port.dir, port.name.clone(), port.width);
     }
-    top.items.push(Item::Text(body(inner, latency)));
+    surround(&mut top, inner);
     netlist.top = top.name.clone();
     netlist.add(top);
     Ok(netlist)
 }
 
-/// The text around the pipeline: `valid` on its way, and a register for each output.
-fn body(inner: &Module, latency: u32) -> String {
-    let outputs: Vec<_> = inner.ports.iter().filter(|p| p.dir == Dir::Out).collect();
-    let nets: String = outputs.iter().map(|p| format!("    wire {}next_{};\n", range(p.width), p.name)).collect();
-    let registers: String = outputs
-        .iter()
-        .map(|p| {
-            let (range, name) = (range(p.width), &p.name);
-            format!("    reg {range}last_{name};\n    always @(posedge clk) last_{name} <= next_{name};\n    assign {name} = last_{name};\n")
-        })
-        .collect();
-    let connection = |p: &hdl::rtl::netlist::Port| {
-        let before = if p.dir == Dir::Out { "next_" } else { "" };
-        format!("        .{0}({before}{0})", p.name)
-    };
-    let connections: Vec<String> = inner.ports.iter().map(connection).collect();
-    format!(
-        "    // Clocks from a pair and in_valid to its values and out_valid.
-    localparam LATENCY = {latency};
-    reg [LATENCY - 1:0] on_way;
-    always @(posedge clk)
-        if (rst) on_way <= {latency}'d0;
-        else on_way <= {{on_way[LATENCY - 2:0], in_valid}};
-    assign out_valid = on_way[LATENCY - 1];
-{nets}    {} pipeline (
-{}
-    );
-{registers}",
-        inner.name,
-        connections.join(",\n")
-    )
-    .trim_end()
-    .to_string()
+/// Puts around the pipeline what takes `valid` along, and a register for each output.
+fn surround(top: &mut Module, inner: &Module) {
+    let latency = top.latency;
+    top.comment("Clocks from a pair and in_valid to its values and out_valid.");
+    top.items.push(Item::Constant { name: "LATENCY".into(), value: latency });
+    let enable = inner.enable.as_ref().map(|_| top.signal(ENABLE));
+    let enabled = |next: Value, own: &Value| enable.as_ref().map_or(next.clone(), |enable| enable.mux(&next, own));
+    let (rst, in_valid) = (top.signal("rst"), top.signal("in_valid"));
+    let on_way = top.hold("on_way", latency);
+    let moved = enabled(cat([on_way.low(latency - 1), in_valid]), &on_way);
+    top.load("on_way", rst.mux(&Value::zeros(latency), &moved));
+    top.assign("out_valid", on_way.msb());
+    let mut connections: Vec<(Name, Value)> = Vec::new();
+    for port in &inner.ports {
+        let value = match port.dir {
+            Dir::Out => top.net(format!("next_{}", port.name), port.width),
+            Dir::In if inner.enable.as_ref() == Some(&port.name) => top.signal(ENABLE),
+            Dir::In => top.signal(&port.name),
+        };
+        connections.push((port.name.clone(), value));
+    }
+    top.instance(&inner.name, "pipeline", connections);
+    for port in inner.ports.iter().filter(|p| p.dir == Dir::Out) {
+        let (next, last) = (top.signal(&format!("next_{}", port.name)), format!("last_{}", port.name));
+        let own = net(&last, port.width);
+        let last = top.reg(last, enabled(next, &own));
+        top.assign(&port.name, last);
+    }
 }
 
 /// An instance of the module, to be copied.
-fn template(top: &Module) -> String {
-    let connections: Vec<String> = top.ports.iter().map(|p| format!("    .{0}({0})", p.name)).collect();
-    format!(
-        "// An instance of {0}: out_valid and what belongs to a pair come {1} clocks behind in_valid and the pair.\n{0} pair (\n{2}\n);\n",
-        top.name,
-        top.latency,
-        connections.join(",\n")
-    )
+fn template(top: &Module, language: Language) -> Text {
+    let name = |name: &str| match language {
+        Language::Verilog => name.to_string(),
+        Language::Vhdl => vhdl(name).into_owned(),
+    };
+    let says =
+        format!("out_valid and what belongs to a pair come {} clocks behind in_valid and the pair.", top.latency);
+    let list = |connection: &dyn Fn(String) -> String| -> String {
+        top.ports.iter().map(|p| connection(name(&p.name))).collect::<Vec<_>>().join(",\n")
+    };
+    let own = name(&top.name);
+    match language {
+        Language::Verilog => {
+            let ports = list(&|port| format!("    .{port}({port})"));
+            let text = format!("// An instance of {own}: {says}\n{own} pair (\n{ports}\n);\n");
+            Text { name: format!("{}.veo", top.name), text }
+        }
+        Language::Vhdl => {
+            let ports = list(&|port| format!("    {port} => {port}"));
+            let text = format!("-- An instance of {own}: {says}\npair : entity work.{own} port map (\n{ports}\n);\n");
+            Text { name: format!("{}.vho", top.name), text }
+        }
+    }
 }

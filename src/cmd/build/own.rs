@@ -1,9 +1,10 @@
 //! The output of `build` for an engineer's own design: one file a module, projects, components, IP-XACT, a wave.
 
+use super::bare::Language;
 use clap::builder::PossibleValuesParser;
 use hdl::circuit::target::Clock;
 use hdl::export::{Core, LANGUAGES, TOOLS, Text, Tool, ipxact, language, tool};
-use hdl::rtl::netlist::Netlist;
+use hdl::rtl::netlist::{Netlist, Unsound};
 use sim::testbench::Engine;
 use std::collections::HashMap;
 use terminal::failure::Failure;
@@ -54,6 +55,15 @@ pub fn apart(files: &[Text]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The file of one module.
+fn file(name: String, ending: &str, text: String) -> Result<Text, Failure> {
+    if name.len() > LONGEST {
+        let advice = "leave --split out, or take shorter names in the kernel";
+        return Err(Failure::Input(format!("the module {name} has too long a name for a file; {advice}")));
+    }
+    Ok(Text { name: name + ending, text })
+}
+
 impl OwnArgs {
     /// Refuses a project for a family that the tool has no devices of.
     pub fn check(&self, clock: Clock) -> Result<(), Failure> {
@@ -67,8 +77,13 @@ impl OwnArgs {
         )))
     }
 
-    /// Refuses components of languages whose texts are about an engine's streams.
-    pub fn check_bare(&self) -> Result<(), Failure> {
+    /// Refuses components of languages whose texts are about an engine's streams, and of a pipeline that is VHDL itself.
+    pub fn check_bare(&self, language: Language) -> Result<(), Failure> {
+        if language == Language::Vhdl && !self.wrapper.is_empty() {
+            return Err(Failure::Usage(
+                "--language vhdl writes an entity, which needs no --wrapper; leave it out".into(),
+            ));
+        }
         match self.wrapper.iter().find(|name| *name != "vhdl") {
             Some(name) => {
                 Err(Failure::Usage(format!("--bare has no --wrapper {name}; take vhdl, or the Verilog itself")))
@@ -90,14 +105,21 @@ impl OwnArgs {
             let text = netlist.verilog_behind(format!("{made}{lint}\n"), &[])?;
             return Ok(vec![Text { name: format!("{}.v", netlist.top), text }]);
         }
-        let file = |(name, text): (String, String)| {
-            if name.len() > LONGEST {
-                let advice = "leave --split out, or take shorter names in the kernel";
-                return Err(Failure::Input(format!("the module {name} has too long a name for a file; {advice}")));
-            }
-            Ok(Text { name: format!("{name}.v"), text: format!("{made}\n{text}") })
-        };
-        netlist.verilog_by_module()?.into_iter().map(file).collect()
+        netlist
+            .verilog_by_module()?
+            .into_iter()
+            .map(|(name, text)| file(name, ".v", format!("{made}\n{text}")))
+            .collect()
+    }
+
+    /// The same of VHDL, in the order in which it is analysed.
+    pub fn vhdl(&self, netlist: &Netlist, made: &str) -> Result<Vec<Text>, Failure> {
+        let units = netlist.vhdl().map_err(Unsound)?;
+        if !self.split {
+            let text = units.into_iter().fold(made.to_string(), |text, unit| text + "\n" + &unit.1);
+            return Ok(vec![Text { name: format!("{}.vhd", netlist.top), text }]);
+        }
+        units.into_iter().map(|(name, text)| file(name, ".vhd", format!("{made}\n{text}"))).collect()
     }
 
     /// All that was asked for around it.

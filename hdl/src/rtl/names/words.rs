@@ -114,3 +114,16 @@ pub static LANGUAGES: &[(&str, &[&str])] = &[
 
 /// Those of them that read the inside of a module.
 pub static OF_VERILOG: &[&[&str]] = &[VERILOG, TOOLS];
+
+/// The same of VHDL: its words, and the names that generated VHDL has from its packages and architectures.
+pub static OF_VHDL: &[&[&str]] = &[VHDL, VHDL_NAMES];
+
+/// Names that generated VHDL uses, which a signal of such a name would hide.
+#[rustfmt::skip]
+static VHDL_NAMES: &[&str] = &[
+    "bit", "boolean", "character", "choose", "copies", "falling_edge", "false", "ieee", "index", "integer", "logic",
+    "moved_left", "moved_right", "moved_right_signed", "natural", "numeric_std", "positive", "real", "resize",
+    "rising_edge", "rom_style", "rtl", "signed", "std", "std_logic", "std_logic_1164", "std_logic_vector", "std_ulogic",
+    "std_ulogic_vector", "string", "syn_romstyle", "time", "to_01", "to_integer", "to_unsigned", "true", "unsigned",
+    "vector", "work",
+];

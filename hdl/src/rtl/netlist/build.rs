@@ -46,6 +46,14 @@ impl Module {
         self.items.push(Item::Load { name: name.into(), next });
     }
 
+    /// A register that counts the clocks.
+    pub fn counter(&mut self, name: impl Into<Name>, width: u32) -> Value {
+        let name = name.into();
+        let counter = net(&name, width);
+        self.items.push(Item::Counter { name, width });
+        counter
+    }
+
     /// The value of an output port or net.
     pub fn assign(&mut self, name: impl Into<Name>, value: Value) {
         self.items.push(Item::Assign { name: name.into(), value });

@@ -1,7 +1,7 @@
 //! Checks of a netlist: every name declared once, legally, and before it is used; every expression over declared names of their
 //! widths; every port of an instance connected once and to as many bits; every output and net driven exactly once.
 
-use super::{Dir, Item, Module, Netlist, Port, ROM};
+use super::{Dir, Item, MEMORY, Module, Netlist, Port, ROM};
 use crate::hash::FastMap;
 use crate::rtl::names::is_identifier;
 use crate::rtl::{Name, Node, Value};
@@ -87,6 +87,8 @@ impl<'a> Check<'a> {
         }
         let clocked = self.m.items.iter().any(|i| i.uses_clock() && !matches!(i, Item::Instance { .. }));
         ensure(!clocked || self.is("clk", ObjectKind::Input, 1), || "registers without a clock".into())?;
+        let enabled = self.m.enable.as_ref().is_none_or(|enable| self.is(enable, ObjectKind::Input, 1));
+        ensure(enabled, || "what enables the registers is no input of a bit".into())?;
         for item in &self.m.items {
             self.item(item, modules)?;
         }
@@ -130,6 +132,17 @@ impl<'a> Check<'a> {
                 self.reads(value)?;
                 self.whole(name, value.width(), format_args!("an assignment"))
             }
+            Item::Counter { name, width } => self.declare(name, ObjectKind::Own, *width),
+            Item::Constant { name, .. } => self.declare(name, ObjectKind::NoSignal, 1),
+            Item::Memory { name, words, at, data, from, .. } => {
+                [at, data, from].into_iter().try_for_each(|value| self.reads(value))?;
+                let number = |value: &Value| value.width() <= 32 && *words == 1 << value.width();
+                ensure(number(at) && number(from), || {
+                    format!("memory {name} has {words} words and addresses of {} and {} bits", at.width(), from.width())
+                })?;
+                self.declare(name, ObjectKind::Own, data.width())?;
+                self.apart(name, MEMORY)
+            }
             Item::Rom { name, width, addr, data } => self.rom(name, *width, addr, data),
             Item::Instance { module, name, connections } => {
                 let inner = modules.get(&**module);
@@ -148,8 +161,12 @@ impl<'a> Check<'a> {
             format!("a word of memory {name} has more than {width} bits")
         })?;
         self.declare(name, ObjectKind::Own, width)?;
-        // No item after this one may be called as the memory is.
-        let memory = format!("{name}{ROM}");
+        self.apart(name, ROM)
+    }
+
+    /// No item, before or after this one, is called as its memory is.
+    fn apart(&self, name: &str, ending: &str) -> Checked {
+        let memory = format!("{name}{ending}");
         let taken = self.names.contains_key(memory.as_str())
             || self.m.items.iter().any(|i| i.declares().is_some_and(|d| *d.0 == memory));
         ensure(!taken, || format!("{memory} is declared and is the memory of {name}"))

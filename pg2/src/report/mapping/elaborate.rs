@@ -29,6 +29,7 @@ struct Index<'a> {
     drivers: FastMap<Name, Vec<Driver>>,
     /// The number of times that a name is read.
     reads: FastMap<Name, u32>,
+    /// Whether it is no gates: text, or a memory.
     text: bool,
 }
 
@@ -86,7 +87,7 @@ pub(super) struct Elaborated<'a> {
     pub products: u64,
     /// Words and bits of read-only memories in blocks.
     pub roms: Vec<(u64, u64)>,
-    /// Modules of text.
+    /// Modules of text, and memories.
     pub texts: Vec<&'a Module>,
 }
 
@@ -139,7 +140,7 @@ impl<'a> Index<'a> {
             loads: FastMap::default(),
             drivers: FastMap::default(),
             reads: FastMap::default(),
-            text: module.items.iter().any(|i| matches!(i, Item::Text(_))),
+            text: module.items.iter().any(|i| matches!(i, Item::Text(_) | Item::Memory { .. })),
         };
         for (k, item) in module.items.iter().enumerate() {
             match item {

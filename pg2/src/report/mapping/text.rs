@@ -1,8 +1,9 @@
-//! Modules that are hand-written text: the memories and registers that it declares, and the addresses of the memories.
+//! Modules that are delay lines in memory or hand-written text: the memories and registers that it declares, and the addresses of the memories.
 
 use super::family::Family;
 use crate::report::area::Area;
 use hdl::circuit::target::Target;
+use hdl::rtl::delay::Read;
 use hdl::rtl::netlist::{Item, Module};
 
 /// Words and bits of a memory that lookup tables hold.
@@ -20,9 +21,25 @@ struct Declared<'a> {
     words: u64,
 }
 
-/// The resources of a module of text.
+/// The resources of a module that is text or a memory.
 pub(super) fn area(module: &Module, family: &Family, target: &Target) -> Area {
     let mut area = Area::default();
+    for item in &module.items {
+        match item {
+            Item::Counter { width, .. } => area.registers += *width as u64,
+            Item::Memory { words, data, read, .. } => {
+                // The counter, and the difference from it.
+                area.tables += 2 * (words.ilog2() as u64 + 1);
+                let width = data.width() as u64;
+                let memory = memory(family, target, *words, width);
+                // What a block memory is read into is a register of its own.
+                let own = *read == Read::Registered && memory.memories == 0;
+                area.registers += if own { width } else { 0 };
+                area.add(memory);
+            }
+            _ => {}
+        }
+    }
     let texts = || module.items.iter().filter_map(|item| if let Item::Text(text) = item { Some(text) } else { None });
     let lines = || texts().flat_map(|text| text.lines());
     let counts = lines().any(|line| line.contains(" + "));
