@@ -27,7 +27,7 @@ use crate::expansion::basis::Basis;
 use crate::expansion::chebyshev::images::Lattice;
 use crate::expansion::chebyshev::{Function, suits_f32};
 use crate::expansion::{self, Expansion, Far, lattice};
-use crate::stages::{Ran, Stages};
+use crate::stages::{Ran, Stages, Timeline};
 use crate::tree::Tree;
 use crate::tree::boxmap::BoxMap;
 use crate::tree::charges::Charges;
@@ -36,7 +36,7 @@ use executor::{Coefficients, Executor, Expansions, Progress, SinglePart, Stage, 
 use kernel::Kernel;
 use near::KeptNearField;
 use rounding::Rounding;
-use stats::{Pairs, Seconds, Stats};
+use stats::{Level, Pairs, Seconds, Stats};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -50,6 +50,8 @@ pub struct Plan {
     pub lists: Lists,
     pub near2: u64,
     pub pairs: Pairs,
+    /// The same level by level, where this is all of a problem.
+    by_level: Vec<Level>,
     /// Cell pairs in the M2L lists, near ones included.
     pub streamed_m2l: u64,
     /// For each target of the input its place in the tree.
@@ -146,7 +148,7 @@ impl Plan {
         tree.targets().order.iter().enumerate().for_each(|(k, o)| place[*o as usize] = k as u32);
         let part = OfPart { tree, lists, place, kernel, pairs: Pairs::default(), streamed_m2l: 0, counted: None };
         let mut plan = Plan { asked, ..Plan::of_part(options, part) };
-        (plan.pairs, plan.streamed_m2l) = plan.count();
+        plan.count();
         plan.seconds = start.elapsed().as_secs_f64();
         Ok(plan)
     }
@@ -161,6 +163,7 @@ impl Plan {
             lists,
             near2: lists::near2(options.theta),
             pairs,
+            by_level: Vec::new(),
             streamed_m2l,
             place,
             kernel,
@@ -206,7 +209,7 @@ impl Plan {
             if !before.has_p2p_of(&self.lists) {
                 self.id_of_p2p = next_id();
             }
-            (self.pairs, self.streamed_m2l) = self.count();
+            self.count();
         }
     }
 
@@ -252,7 +255,8 @@ impl Plan {
         let start = Instant::now();
         let charges: Vec<Charges> = sources.iter().map(|s| Charges::new(&self.tree, *s)).collect();
         let seconds = Seconds { tree: self.seconds, ..Seconds::default() };
-        let mut run = Stages { executors, parts: &SinglePart, seconds, progress };
+        let timeline = Timeline::after_tree(self.seconds);
+        let mut run = Stages { executors, parts: &SinglePart, seconds, timeline, progress };
         let mut states = self.states(&charges, out, run.is_native());
         let far: &[Stage] = if self.options.near_only { &[] } else { &Stage::FAR };
         let (Ran { m2l, mut p2p, waited }, kept) = match near {
@@ -267,12 +271,13 @@ impl Plan {
             }
             state.write(p2p, out)?;
         }
-        let Stages { executors, mut seconds, .. } = run;
+        let Stages { executors, mut seconds, timeline, .. } = run;
         seconds.total = seconds.tree + start.elapsed().as_secs_f64() + kept;
         let name = executors.iter().find(|e| e.takes(Stage::P2p)).map(|e| e.name());
         let p2p = Work::sum(p2p);
         let rounding = p2p.rounding.assessed()?;
-        Ok(Stats { seconds, waited, rounding, ..self.stats(name, &p2p, &Work::sum(m2l)) })
+        let timeline = timeline.spans;
+        Ok(Stats { seconds, timeline, waited, rounding, ..self.stats(name, &p2p, &Work::sum(m2l)) })
     }
 
     /// As [`Plan::run`] for one set of charges, into columns of its own.

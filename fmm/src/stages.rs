@@ -20,6 +20,7 @@ pub mod overlap;
 mod probe;
 pub mod rounding;
 mod seconds;
+mod timeline;
 mod work;
 
 pub use cancel::Cancel;
@@ -27,6 +28,7 @@ pub use error::{BackendError, FmmError, KernelError};
 pub use executor::{AllStages, CPU, Executor, Parts, Progress, SinglePart, Stage};
 pub use probe::{ProbeSums, Probes};
 pub use seconds::{Seconds, Waited};
+pub use timeline::{Span, Timeline};
 pub use work::{Coincident, FLAGS, Words, Work, flag_names};
 
 use std::time::Instant;
@@ -102,6 +104,7 @@ pub struct Stages<'a, 'e, 'p, P: Problem> {
     /// The parts that run apart, of which this run is one.
     pub parts: &'a dyn Parts,
     pub seconds: Seconds,
+    pub timeline: Timeline,
     pub progress: &'a mut Progress<'p>,
 }
 
@@ -138,8 +141,10 @@ impl<'e, P: Problem> Stages<'_, 'e, '_, P> {
             return Ok(Ran { m2l, p2p, waited: None });
         }
         check(states)?;
-        let both = overlap::both(|| native_far_field(far, states), || self.stage(Stage::P2p, near))?;
+        let mut beside = self.timeline.beside();
+        let both = overlap::both(|| native_far_field(far, states, &mut beside), || self.stage(Stage::P2p, near))?;
         self.seconds.add(&both.far.1);
+        self.timeline.spans.extend(beside.spans);
         Ok(Ran { m2l: both.far.0, p2p: both.near, waited: Some(both.waited) })
     }
 
@@ -148,8 +153,12 @@ impl<'e, P: Problem> Stages<'_, 'e, '_, P> {
         check(states)?;
         let start = Instant::now();
         let suited = self.suited(stage, states)?;
+        let mut on = CPU.to_string();
         let work = match self.executors.iter_mut().find(|e| e.takes(stage)) {
             Some(executor) => {
+                if suited.iter().any(Option::is_some) {
+                    on = executor.name().to_string();
+                }
                 let one = |(state, suited): (&mut State<P>, &Option<Vec<f64>>)| match suited {
                     Some(extremes) => {
                         let work = executor.run(stage, state, extremes, self.progress)?;
@@ -165,7 +174,7 @@ impl<'e, P: Problem> Stages<'_, 'e, '_, P> {
                 P::native(stage, states)
             }
         };
-        *self.seconds.of(stage) += start.elapsed().as_secs_f64();
+        *self.seconds.of(stage) += self.timeline.note(stage.name(), &on, start);
         Ok(work)
     }
 
@@ -215,12 +224,16 @@ impl<'e, P: Problem> Stages<'_, 'e, '_, P> {
 }
 
 /// Some stages of the far field on the CPU: the work of M2L, and the seconds of each.
-fn native_far_field<P: Problem>(stages: &[Stage], states: &mut [State<P>]) -> (Vec<Work>, Seconds) {
+fn native_far_field<P: Problem>(
+    stages: &[Stage],
+    states: &mut [State<P>],
+    timeline: &mut Timeline,
+) -> (Vec<Work>, Seconds) {
     let (mut m2l, mut seconds) = (Vec::new(), Seconds::default());
     for stage in stages {
         let start = Instant::now();
         let work = P::native(*stage, states);
-        *seconds.of(*stage) += start.elapsed().as_secs_f64();
+        *seconds.of(*stage) += timeline.note(stage.name(), CPU, start);
         if *stage == Stage::M2l {
             m2l = work;
         }

@@ -144,6 +144,7 @@ impl<C: GpuDevice> AllStages<2> for Gpu<C> {
             solutions.push(Solution {
                 seconds: answer.seconds(),
                 field: answer.field,
+                timeline: Vec::new(),
                 waited: None,
                 p2p: Work::default(),
             });

@@ -15,7 +15,7 @@ use fmm::octree::options::{check_ends, check_span};
 use fmm::octree::rounding::Rounding;
 use fmm::octree::{self, FmmError, OfPart, Plan, Precision, native, periodic};
 use fmm::parallel::prelude::*;
-use fmm::stages::{Problem, Ran, Seconds, Stages};
+use fmm::stages::{Problem, Ran, Seconds, Stages, Timeline};
 use fmm::tree::charges::{Charges, Ends, span};
 use std::cell::RefCell;
 
@@ -168,7 +168,9 @@ fn run_in<T: Vectors>(
     clock.lap("plan");
     let (parts, progress) = (Ranks { comm, cause: RefCell::default() }, &mut |_: &'static str, _: usize, _: usize| {});
     let failed = |e: FmmError| parts.cause(e);
-    let mut run = Stages { executors, parts: &parts, seconds: Seconds::default(), progress };
+    // Ranks have clocks of their own.
+    let timeline = Timeline::begun();
+    let mut run = Stages { executors, parts: &parts, seconds: Seconds::default(), timeline, progress };
     let is_native = run.is_native();
     let mut expansions = upward(comm, slice, prepared, &plan, &charges, is_native, clock)?;
     send_multipoles(comm, &plan, &prepared.sides.exports, &expansions)?;

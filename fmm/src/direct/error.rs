@@ -1,5 +1,7 @@
 //! How far an FMM is from direct summation (RULES H10).
 
+pub mod by_target;
+
 use crate::arith::exp2;
 use crate::arith::scale::{exponent, ldexp};
 use crate::data::Force;
@@ -11,6 +13,7 @@ use crate::direct::ewald;
 use crate::direct::summation::{self, Direct};
 use crate::parallel::prelude::*;
 use crate::tree::boxmap::BoxMap;
+use by_target::{ByTarget, Compared};
 use serde::Serialize;
 
 /// Errors over sampled targets; those of the gradient are absent when only the potential was computed.
@@ -78,16 +81,27 @@ pub fn edge<'a>(geometry: impl Into<Geometry<'a>>, periodic: Option<&Periodic>) 
 
 /// Compares `field`, its Hessian included where it has one, with direct summation, or with Ewald sums, at `min(k, n)` targets.
 pub fn measure_all(direct: &Direct, periodic: Option<&Periodic>, field: &Field, k: usize, seed: u64) -> Errors {
-    let targets = sample(direct.targets()[0].len(), k, seed);
+    measure_each(direct, periodic, field, sample(direct.targets()[0].len(), k, seed)).0
+}
+
+/// The same at given targets, and how the errors are spread over them.
+pub fn measure_each(
+    direct: &Direct,
+    periodic: Option<&Periodic>,
+    field: &Field,
+    targets: Vec<usize>,
+) -> (Errors, ByTarget) {
     let reference = reference_of(direct, &targets, periodic);
     let forces: Vec<Force> = reference.iter().map(|all| [all[0], all[1], all[2], all[3]]).collect();
     let edge = edge(direct.geometry, periodic);
     let mut errors = compare(field, &targets, &forces, edge);
+    let compared = Compared { field, targets: &targets, reference: &forces, edge };
+    let by_target = compared.by_target(direct.geometry, periodic);
     if let Some(hessian) = &field.hessian {
         let seconds: Vec<[f64; 6]> = reference.iter().map(|all| std::array::from_fn(|a| all[a + 4])).collect();
         errors.hessian_rel_l2 = Some(of_hessians(hessian, &targets, &seconds));
     }
-    errors
+    (errors, by_target)
 }
 
 /// Reference at some targets, second derivatives included where they are wanted.

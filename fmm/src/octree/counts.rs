@@ -2,16 +2,17 @@
 
 use super::Plan;
 use super::executor::Work;
-use super::stats::{Pairs, Stats};
+use super::stats::{Level, Pairs, Stats};
 use crate::expansion::basis::Basis;
 use crate::parallel::prelude::*;
 use crate::tree::lists;
+use std::ops::Range;
 
 impl Plan {
-    /// Interactions by the lists, and cell pairs that M2L streams.
-    pub(super) fn count(&self) -> (Pairs, u64) {
+    /// Counts the interactions by the lists, level by level, and the cell pairs that M2L streams.
+    pub(super) fn count(&mut self) {
         let (tree, lists) = (&self.tree, &self.lists);
-        let one = |k: usize| {
+        let of_cell = |k: usize| {
             let cell = &tree.cells[k];
             let p2p = cell.targets as u64 * lists.direct(k).count() as u64;
             if self.options.near_only {
@@ -20,13 +21,27 @@ impl Plan {
             let p2l = lists.x[k].iter().map(|s| tree.acting()[*s as usize].count as u64).sum();
             Pairs { p2p, m2l: 0, m2p: cell.targets as u64 * lists.w[k].len() as u64, p2l }
         };
-        let add = |a: Pairs, b: Pairs| Pairs { p2p: a.p2p + b.p2p, m2l: 0, m2p: a.m2p + b.m2p, p2l: a.p2l + b.p2l };
-        let pairs = (0..tree.cells.len()).into_par_iter().map(one).reduce(Default::default, add);
-        if self.options.near_only {
-            return (pairs, 0);
+        let of_level = |cells: &Range<usize>| {
+            let leaves = || tree.cells[cells.clone()].iter().filter(|cell| cell.is_leaf());
+            Level {
+                cells: cells.len() as u64,
+                leaves: leaves().count() as u64,
+                particles: leaves().map(|leaf| leaf.count as u64).sum(),
+                pairs: cells.clone().into_par_iter().map(of_cell).reduce(Default::default, Pairs::plus),
+            }
+        };
+        let mut levels: Vec<Level> = tree.levels.iter().map(of_level).collect();
+        let mut streamed = 0;
+        if !self.options.near_only {
+            // Pairs of children are in the lists of their parents.
+            for (parents, level) in tree.levels.iter().zip(levels.iter_mut().skip(1)) {
+                let (m2l, with_near) = lists::m2l_pairs(tree, lists, parents.clone(), self.near2);
+                level.pairs.m2l = m2l;
+                streamed += with_near;
+            }
         }
-        let (m2l, streamed) = lists::m2l_pairs(tree, lists, self.near2);
-        (Pairs { m2l, ..pairs }, streamed)
+        self.pairs = levels.iter().map(|level| level.pairs).fold(Pairs::default(), Pairs::plus);
+        (self.by_level, self.streamed_m2l) = (levels, streamed);
     }
 
     /// The report of a run, without its time; `backend` is who ran P2P, if it was not the CPU.
@@ -41,6 +56,7 @@ impl Plan {
             enlarge: Some(self.options.enlarge).filter(|times| *times > 1.0),
             levels: self.tree.levels.len(),
             pairs: self.pairs,
+            by_level: self.by_level.clone(),
             // Pairs of particles that are sources and targets were seen from both ends.
             close_pairs: if self.tree.is_apart() { p2p.close } else { p2p.close.div_ceil(2) },
             softened: (self.options.basis == Basis::Softened).then_some(self.options.order),

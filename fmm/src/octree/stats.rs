@@ -1,11 +1,12 @@
 //! The report of a run: the keys of `pairforge fmm --json` and `pairforge fmm2 --json` (docs/reference/json.md).
 
 pub use crate::stages::rounding::RoundedTerms;
-pub use crate::stages::{Seconds, Waited};
+pub use crate::stages::{Seconds, Span, Waited};
 
 use super::Coincident;
 use super::budget::Budget;
 use crate::direct::error::Errors;
+use crate::direct::error::by_target::ByTarget;
 use crate::stages::{CPU, Words, Work, flag_names};
 use serde::Serialize;
 
@@ -17,6 +18,28 @@ pub struct Pairs {
     pub m2l: u64,
     pub m2p: u64,
     pub p2l: u64,
+}
+
+impl Pairs {
+    pub fn plus(self, other: Pairs) -> Pairs {
+        Pairs {
+            p2p: self.p2p + other.p2p,
+            m2l: self.m2l + other.m2l,
+            m2p: self.m2p + other.m2p,
+            p2l: self.p2l + other.p2l,
+        }
+    }
+}
+
+/// A level of the tree: its cells, the particles of its leaves, and the interactions whose targets are there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Level {
+    pub cells: u64,
+    pub leaves: u64,
+    /// Sources in the leaves.
+    pub particles: u64,
+    #[serde(flatten)]
+    pub pairs: Pairs,
 }
 
 /// Where a GPU ran all stages: seconds of sending particles, of all stages on the GPU, and of fetching results.
@@ -131,10 +154,16 @@ pub struct Stats<E: Measured = Errors> {
     /// Levels of the tree or mesh, the root's included.
     pub levels: usize,
     pub seconds: Seconds,
+    /// When each stage ran, and where. Empty where ranks have clocks of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub timeline: Vec<Span>,
     pub waited: Option<Waited>,
     #[serde(rename = "on_card", skip_serializing_if = "is_in_plane::<E, _>")]
     pub on_gpu: Option<OnGpu>,
     pub pairs: Pairs,
+    /// The tree and its pairs level by level, the root first; empty where the CPU has no lists of all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_level: Vec<Level>,
     /// Pairs that went through the kernels; for M2L masked near pairs are included.
     pub streamed: PerKernel<u64>,
     /// Targets that were computed again on the CPU in wider arithmetic: their kernel raised a flag, or they have a partner
@@ -163,6 +192,9 @@ pub struct Stats<E: Measured = Errors> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounding: Option<RoundedTerms>,
     pub error: Option<E>,
+    /// How the errors of the first set of charges are spread over targets, where `--check` compares some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_by_target: Option<ByTarget>,
     #[serde(skip)]
     pub reference: Reference,
     /// The same for each further set of charges.

@@ -8,7 +8,9 @@ use crate::arith::wide::{Wide, WideValues};
 use crate::octree::Precision;
 use crate::octree::stats::Pairs;
 use crate::parallel::prelude::*;
-use crate::stages::{Executor, Expansions, FmmError, Progress, Ran, Seconds, SinglePart, Stage, Stages, Waited, Work};
+use crate::stages::{
+    Executor, Expansions, FmmError, Progress, Ran, Seconds, SinglePart, Span, Stage, Stages, Timeline, Waited, Work,
+};
 use std::time::Instant;
 
 /// The mesh and its lists for points at fixed positions. It may be run for many sets of strengths.
@@ -25,6 +27,7 @@ pub struct Plan {
 pub struct Solution {
     pub field: Field,
     pub seconds: Seconds,
+    pub timeline: Vec<Span>,
     /// Where P2P ran beside the other stages.
     pub waited: Option<Waited>,
     /// The work of P2P.
@@ -63,15 +66,16 @@ impl Plan {
         executors.iter_mut().try_for_each(|e| e.bind(self))?;
         let start = Instant::now();
         let scaled = strengths.scaled(&self.mesh.sources.order);
-        let mut run = Stages { executors, parts: &SinglePart, seconds: Seconds::default(), progress };
+        let timeline = Timeline::after_tree(self.seconds.total);
+        let mut run = Stages { executors, parts: &SinglePart, seconds: Seconds::default(), timeline, progress };
         let mut states = [State::new(self, &scaled, self.expansions())];
         let Ran { p2p, waited, .. } = run.run(&Stage::FAR, &mut states)?;
-        let stages = run.seconds;
+        let (stages, timeline) = (run.seconds, run.timeline.spans);
         let field = states[0].field(&p2p[0].wide)?;
         let mut seconds = self.seconds;
         seconds.add(&stages);
         seconds.total += start.elapsed().as_secs_f64();
-        Ok(Solution { field, seconds, waited, p2p: Work::sum(p2p) })
+        Ok(Solution { field, seconds, timeline, waited, p2p: Work::sum(p2p) })
     }
 
     /// Nothing computed yet. Expansions are in f32 where that was asked for and holds them.

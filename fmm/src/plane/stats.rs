@@ -3,7 +3,7 @@
 use super::error::Errors;
 use super::{Plan, Solution};
 use crate::octree::{Precision, stats};
-use crate::stages::{CPU, Waited, Work};
+use crate::stages::{CPU, Span, Waited, Work};
 
 pub use crate::stages::Seconds;
 
@@ -32,9 +32,23 @@ impl Stats {
             precision: if is_f32 { "f32" } else { "f64" },
             levels: plan.mesh.levels + 1,
             seconds,
+            timeline: timeline(solutions),
             waited: waited.reduce(|a, b| Waited { cpu: a.cpu + b.cpu, device: a.device + b.device }),
             pairs: plan.pairs,
             ..Stats::of_work(None, &p2p, &Work::default())
         }
     }
+}
+
+/// The spans of some runs of a plan, one behind the other, with those of the plan once.
+fn timeline(solutions: &[Solution]) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    for solution in solutions {
+        let tree = solution.seconds.tree;
+        let end = spans.iter().fold(tree, |end, span| end.max(span.end));
+        let moved = |span: &Span| Span { start: span.start + end - tree, end: span.end + end - tree, ..span.clone() };
+        let is_new = spans.is_empty();
+        spans.extend(solution.timeline.iter().filter(|span| is_new || span.start >= tree).map(moved));
+    }
+    spans
 }

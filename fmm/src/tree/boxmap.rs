@@ -166,6 +166,11 @@ impl BoxMap {
         ldexp(self.size, self.shift)
     }
 
+    /// A box coordinate as the user has it.
+    pub fn user(&self, axis: usize, unit: f64) -> f64 {
+        ldexp(self.centre[axis] + unit * self.size, self.shift)
+    }
+
     /// A length of the user's in box units.
     pub fn length(&self, x: f64) -> f64 {
         self.scaled(x) / self.size

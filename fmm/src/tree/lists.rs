@@ -325,8 +325,8 @@ fn offset(source: &[i32; 3], target: &[i32; 3]) -> [i32; 3] {
     std::array::from_fn(|a| source[a] - target[a])
 }
 
-/// Pairs of cells by M2L: those that are accepted, and those that the lists of a parent hold, near ones included.
-pub fn m2l_pairs(tree: &Tree, lists: &Lists, near2: u64) -> (u64, u64) {
+/// Pairs of the children of some cells by M2L: those that are accepted, and those that the lists of these cells hold, near ones included.
+pub fn m2l_pairs(tree: &Tree, lists: &Lists, parents: Range<usize>, near2: u64) -> (u64, u64) {
     let octants = Octants::new(near2);
     let of_parent = |p: usize| {
         let target = &tree.cells[p];
@@ -343,5 +343,5 @@ pub fn m2l_pairs(tree: &Tree, lists: &Lists, near2: u64) -> (u64, u64) {
         }
         pairs
     };
-    (0..tree.cells.len()).into_par_iter().map(of_parent).reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+    parents.into_par_iter().map(of_parent).reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
 }

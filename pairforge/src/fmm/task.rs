@@ -6,6 +6,7 @@ use crate::Error;
 use fmm::data::Force;
 use fmm::data::particles::Field;
 use fmm::data::problem::Sources;
+use fmm::direct::error::by_target::{ByTarget, Compared};
 use fmm::direct::error::{self, Errors};
 use fmm::direct::summation::Direct;
 use fmm::expansion::basis::Basis;
@@ -100,8 +101,10 @@ impl Task<'_> {
         progress(ERRORS, 0, 0);
         let errors =
             self.problem.sets.iter().zip(fields).map(|(sources, field)| self.errors(plan, sources, field, count));
-        let errors = errors.collect::<Result<Vec<_>, Error>>()?;
+        let (errors, mut by_target): (Vec<Errors>, Vec<ByTarget>) =
+            errors.collect::<Result<Vec<_>, Error>>()?.into_iter().unzip();
         *stats = std::mem::take(stats).with_errors(errors);
+        stats.error_by_target = (!by_target.is_empty()).then(|| by_target.swap_remove(0));
         Ok(())
     }
 
@@ -171,16 +174,25 @@ impl Task<'_> {
         Direct { geometry: self.problem.geometry, sources: *sources, eps, hessian }
     }
 
-    /// The errors of what one set of charges gave at `count` targets.
-    fn errors(&self, plan: Option<&Plan>, sources: &Sources, field: &Field, count: usize) -> Result<Errors, Error> {
-        let seed = self.asked.seed;
+    /// The errors of what one set of charges gave at `count` targets, in all and target by target.
+    fn errors(
+        &self,
+        plan: Option<&Plan>,
+        sources: &Sources,
+        field: &Field,
+        count: usize,
+    ) -> Result<(Errors, ByTarget), Error> {
+        let targets = error::sample(field.potential.len(), count, self.asked.seed);
+        let periodic = self.options.periodic.as_ref();
         let (Some(kernel), Some(plan)) = (self.own_sums(), plan) else {
-            return Ok(error::measure_all(&self.direct(sources), self.options.periodic.as_ref(), field, count, seed));
+            return Ok(error::measure_each(&self.direct(sources), periodic, field, targets));
         };
-        let targets = error::sample(field.potential.len(), count, seed);
         let charges = sources.charges.expect("kernels are refused dipoles");
         let reference = kernel.direct(plan, charges, &targets, &mut |_, _, _| {})?;
-        Ok(error::compare(field, &targets, &reference, self.edge()))
+        let edge = self.edge();
+        let compared = Compared { field, targets: &targets, reference: &reference, edge };
+        let by_target = compared.by_target(self.problem.geometry, periodic);
+        Ok((error::compare(field, &targets, &reference, edge), by_target))
     }
 
     /// Potential and gradient at some particles by the sum over all others, or by an Ewald sum.

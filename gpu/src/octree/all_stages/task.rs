@@ -13,6 +13,7 @@ use fmm::data::problem::{Geometry, Sources};
 use fmm::octree::options::Wanted;
 use fmm::octree::stats::{OnGpu, Stats};
 use fmm::octree::{FmmOptions, Solutions, softening};
+use fmm::stages::Timeline;
 use std::time::Instant;
 
 /// The task of a run: of several processes each has its slices of the sources, of their charges and of the targets.
@@ -141,6 +142,7 @@ impl Task<'_> {
         whole: &mut GpuFmm<T, C>,
     ) -> Result<Outcome<Found>, CudaError> {
         let (start, before) = (Instant::now(), team.others.waited());
+        let mut timeline = Timeline::begun();
         let Geometry { sources, targets } = self.geometry;
         let own = [sources[0].len(), targets.map_or(0, |targets| targets[0].len())];
         let all = numbers(team.others, &own.map(|n| n as u64))?;
@@ -157,6 +159,7 @@ impl Task<'_> {
             team.devices.iter().try_for_each(C::finish)?;
             whole.hold_positions();
         }
+        timeline.note("send particles", self.name, start);
         let (mut fields, mut stats, mut runs) = (Vec::new(), Stats::default(), Vec::new());
         let waited = || team.others.waited() - before;
         let mut times = OnGpu { sent: start.elapsed().as_secs_f64() - waited(), ..OnGpu::default() };
@@ -165,7 +168,8 @@ impl Task<'_> {
             let (sending, so_far) = (Instant::now(), waited());
             self.send(team, whole, sources)?;
             times.sent += sending.elapsed().as_secs_f64() - (waited() - so_far);
-            let so_far = waited();
+            timeline.note("send charges", self.name, sending);
+            let (so_far, running) = (waited(), Instant::now());
             // Tree and lists are those of the first set, or of an earlier run in the same places.
             let run = match whole.run_again(team, leaf, self.options.eps)? {
                 Ok(run) => run,
@@ -177,15 +181,17 @@ impl Task<'_> {
             }
             times.computed += run.times.total;
             in_runs += waited() - so_far;
+            timeline.note("all stages", self.name, running);
             let back = Instant::now();
             fields.push(self.fetch(team, whole, &run)?);
-            times.fetched += back.elapsed().as_secs_f64();
+            times.fetched += timeline.note("fetch results", self.name, back);
             self.add(&run, &mut stats);
             runs.push(run);
         }
         (stats.n, stats.leaf) = (counts[0], leaf);
         stats.targets = targets.map(|_| counts[1]);
         stats.on_gpu = Some(times);
+        stats.timeline = timeline.spans;
         stats.seconds.total = start.elapsed().as_secs_f64();
         Ok(Ok(Found { fields, stats, runs, waited: in_runs, kernels: 0.0, linked: 0.0 }))
     }
