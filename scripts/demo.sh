@@ -10,8 +10,8 @@ say() { printf '\n== %s\n' "$*"; }
 
 say "The paper's P2P kernel (Fig. 2) and what its pipeline is made of"
 "$pairforge" explain p2p_paper
-"$pairforge" build p2p_paper -o "$out/p2p_paper"
-"$pairforge" build m2l_paper -o "$out/m2l_paper"
+"$pairforge" build p2p_paper -o "$out/p2p_paper" --report "$out/p2p_paper.html"
+"$pairforge" build m2l_paper -o "$out/m2l_paper" --report "$out/m2l_paper.html"
 ls "$out/p2p_paper" "$out/m2l_paper"
 
 say "Emulator and cycle simulation of the Verilog on the same 256 x 1024 random pairs"
@@ -20,7 +20,8 @@ awk 'BEGIN { srand(1); print "xi[0],xi[1],xi[2]"
 awk 'BEGIN { srand(2); print "xj[0],xj[1],xj[2],mj"
     for (k = 0; k < 1024; k++) printf "%d,%d,%d,%.6f\n", (rand()-.5)*2^31, (rand()-.5)*2^31, (rand()-.5)*2^31, rand() }' > "$out/j.csv"
 for backend in emulator cycle; do
-    "$pairforge" run p2p_paper --backend $backend --i "$out/i.csv" --j "$out/j.csv" -o "$out/$backend.csv" --json "$out/$backend.json"
+    "$pairforge" run p2p_paper --backend $backend --i "$out/i.csv" --j "$out/j.csv" -o "$out/$backend.csv" --json "$out/$backend.json" \
+        --report "$out/$backend.html"
 done
 cmp "$out/emulator.csv" "$out/cycle.csv"
 echo "the results are equal to the bit"
@@ -35,4 +36,4 @@ say "FMM of 1e5 particles, P2P and M2L in the bit-exact emulator"
 say "FMM of 1e5 particles, natively on the CPU"
 "$pairforge" fmm --n 100000 --check 1000 --json "$out/fmm.json" --report "$out/fmm.html"
 
-say "Designs, statistics and reports are in $out"
+say "Designs and statistics are in $out, and reports: its .html files, for a browser"

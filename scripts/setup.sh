@@ -9,7 +9,7 @@ fi
 
 # Command and the Debian package that has it; more of them may be arguments.
 needed=(verilator:verilator clang++:clang g++:g++ iverilog:iverilog ghdl:ghdl tclsh:tcl python3:python3 mpirun:openmpi-bin gfortran:gfortran
-    pkg-config:pkg-config gappa:gappa "$@")
+    pkg-config:pkg-config gappa:gappa chromium:chromium "$@")
 missing=()
 for entry in "${needed[@]}"; do
     command -v "${entry%%:*}" >/dev/null 2>&1 || missing+=("${entry##*:}")

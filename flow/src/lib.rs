@@ -30,6 +30,7 @@ mod elements;
 mod error;
 pub mod family;
 pub mod fits;
+pub mod floor;
 pub mod names;
 mod packing;
 pub mod refuse;

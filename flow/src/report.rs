@@ -21,9 +21,11 @@ pub struct Page<'a> {
 }
 
 /// A part of a lane and what it takes on its own.
-struct AreaItem {
-    what: String,
-    area: Area,
+pub struct AreaItem {
+    pub what: String,
+    /// Line of the source that it comes from; 0 where it is of none.
+    pub line: usize,
+    pub area: Area,
 }
 
 /// The whole text.
@@ -171,15 +173,15 @@ fn add(sum: &mut Area, other: &Area) {
     sum.memories += other.memories;
 }
 
-/// Operators in their order, then delays, flags, and the lane itself.
-fn parts(p: &Page) -> Vec<AreaItem> {
+/// The parts of a lane of the first kernel: operators in their order, then delays, flags, and the lane itself.
+pub fn parts(p: &Page) -> Vec<AreaItem> {
     let none = Area::default();
     let rows = p.kernels.first().map_or(&[][..], |kernel| &kernel.rows);
     let own = |module: &str| p.outcome.modules.get(module).unwrap_or(&none);
     let mut parts = Vec::new();
-    let mut delays = AreaItem { what: "delay lines".into(), area: Area::default() };
-    let mut wires = AreaItem { what: "flags and wires between".into(), area: Area::default() };
-    let mut rest = AreaItem { what: "i registers, accumulators".into(), area: Area::default() };
+    let mut delays = AreaItem { what: "delay lines".into(), line: 0, area: Area::default() };
+    let mut wires = AreaItem { what: "flags and wires between".into(), line: 0, area: Area::default() };
+    let mut rest = AreaItem { what: "i registers, accumulators".into(), line: 0, area: Area::default() };
     let mut open = vec![(p.lane, 0)];
     while let Some((module, depth)) = open.pop() {
         let part = if depth == 0 { &mut rest } else { &mut wires };
@@ -187,7 +189,10 @@ fn parts(p: &Page) -> Vec<AreaItem> {
         for item in p.netlist.module(module).map(|m| &m.items[..]).unwrap_or(&[]) {
             let Item::Instance { module, name, .. } = item else { continue };
             match names::operator(name, rows) {
-                Some(row) => parts.push((row.start, AreaItem { what: names::describe(row), area: whole(p, module) })),
+                Some(row) => {
+                    let (what, line) = (names::describe(row), row.line);
+                    parts.push((row.start, AreaItem { what, line, area: whole(p, module) }));
+                }
                 None if name.starts_with("wait_") => add(&mut delays.area, &whole(p, module)),
                 None => open.push((module, depth + 1)),
             }
@@ -211,18 +216,26 @@ fn whole(p: &Page, module: &str) -> Area {
 }
 
 /// A stretch of a path within one place.
-struct Stretch {
-    place: Place,
-    cells: usize,
-    logic: f64,
-    routing: f64,
+pub struct Stretch {
+    pub place: Place,
+    pub cells: usize,
+    /// Nanoseconds in cells, and in wires.
+    pub logic: f64,
+    pub routing: f64,
+}
+
+impl Stretch {
+    /// Its place and stage in words.
+    pub fn what(&self) -> String {
+        match self.place.stage {
+            Some(stage) => format!("{}, stage {stage}", self.place.what),
+            None => self.place.what.clone(),
+        }
+    }
 }
 
 /// The slowest path, cells of one operator and stage taken together.
-fn slowest_path(text: &mut String, timing: &Timing, kernels: &[Kernel]) {
-    if timing.path.is_empty() {
-        return;
-    }
+pub fn stretches(timing: &Timing, kernels: &[Kernel]) -> Vec<Stretch> {
     let mut stretches: Vec<Stretch> = Vec::new();
     for hop in &timing.path {
         let mut place = names::place(&hop.cell, kernels);
@@ -240,18 +253,23 @@ fn slowest_path(text: &mut String, timing: &Timing, kernels: &[Kernel]) {
         }
         last.cells += (hop.kind == DelayType::Logic) as usize;
     }
+    stretches
+}
+
+/// Writes the slowest path.
+fn slowest_path(text: &mut String, timing: &Timing, kernels: &[Kernel]) {
+    let stretches = stretches(timing, kernels);
+    if stretches.is_empty() {
+        return;
+    }
     let sum = |f: fn(&Stretch) -> f64| stretches.iter().map(f).sum::<f64>();
     let (logic, routing) = (sum(|s| s.logic), sum(|s| s.routing));
     let _ = writeln!(text, "Slowest path: {:.2} ns, {logic:.2} in cells and {routing:.2} in wires", logic + routing);
-    let named = |s: &Stretch| match s.place.stage {
-        Some(stage) => format!("{}, stage {stage}", s.place.what),
-        None => s.place.what.clone(),
-    };
-    let width = stretches.iter().map(|s| named(s).chars().count()).max().unwrap_or(0);
+    let width = stretches.iter().map(|s| s.what().chars().count()).max().unwrap_or(0);
     for s in &stretches {
         let cells = if s.cells == 1 { "1 cell".to_string() } else { format!("{} cells", s.cells) };
         let _ =
-            writeln!(text, "  {:width$}  {cells:>9}  {:>5.2} ns cells  {:>5.2} ns wires", named(s), s.logic, s.routing);
+            writeln!(text, "  {:width$}  {cells:>9}  {:>5.2} ns cells  {:>5.2} ns wires", s.what(), s.logic, s.routing);
     }
     text.push('\n');
 }

@@ -3,6 +3,7 @@
 use crate::area::Modules;
 use crate::family::{Family, Mapping, Route, family};
 use crate::fits::{Fits, GroupSample, Parts, fits, lacks, takes_groups};
+use crate::floor::{self, PlacedCell};
 use crate::run::{Call, Step};
 use crate::yosys::{self, Synthesis};
 use crate::{Area, FlowError, Timing, Tools, absorb, refuse, timing, wrapper};
@@ -46,6 +47,8 @@ pub struct SynthesisJob<'a> {
     pub least: bool,
     /// Constraints beside those of the board: of the pins of its PHY.
     pub constraints: &'a str,
+    /// Whether the places of cells are wanted.
+    pub floor: bool,
     /// The clock to reach in MHz.
     pub mhz: f64,
     /// Seed of the first placement, and how many seeds to try at most until one meets the clock.
@@ -67,6 +70,8 @@ pub struct SynthesisOutcome {
     pub timing: Option<Timing>,
     /// The seed of that placing, and how many were tried.
     pub seed: Option<(u32, u32)>,
+    /// The places of cells, where they are wanted.
+    pub cells: Vec<PlacedCell>,
     /// Pipelines that the device holds.
     pub fits: Option<Fits>,
     /// The bitstream, in `synth_work`.
@@ -154,6 +159,9 @@ pub fn synthesise(
         let (mut timing, seed, tried) = best_placing(tools, route, device, job, watch)?;
         if let Some(ns) = inner {
             timing.limit(1000.0 / ns);
+        }
+        if job.floor {
+            outcome.cells = cells(route, job)?;
         }
         (outcome.timing, outcome.seed) = (Some(timing), Some((seed, tried)));
         outcome.design = Some(design);
@@ -250,12 +258,35 @@ fn best_placing(
         tried += 1;
         if best.as_ref().is_none_or(|(t, _)| timing.ratio() > t.ratio()) {
             fs::rename(&routed, &kept).map_err(FlowError::io(&routed))?;
+            if writes_placing(route, job) {
+                let placed = job.dir.join(PLACING);
+                fs::rename(&placed, job.dir.join(PLACED)).map_err(FlowError::io(&placed))?;
+            }
             best = Some((timing, seed));
         }
     }
     fs::rename(&kept, &routed).map_err(FlowError::io(&kept))?;
     let (timing, seed) = best.expect("one seed is tried at least");
     Ok((timing, seed, tried))
+}
+
+/// The option of nextpnr for a netlist with places, which of some families is the input of the packer.
+const WRITE: &str = "--write";
+
+/// Whether the places of cells are in a file of their own.
+fn writes_placing(route: &Route, job: &SynthesisJob) -> bool {
+    job.floor && route.write.0 != WRITE
+}
+
+/// The places of the cells of the best placing. A file of their own is removed: it is larger than all else.
+fn cells(route: &Route, job: &SynthesisJob) -> Result<Vec<PlacedCell>, FlowError> {
+    if !writes_placing(route, job) {
+        return floor::read(&job.dir.join(routed(route)));
+    }
+    let path = job.dir.join(PLACED);
+    let cells = floor::read(&path)?;
+    fs::remove_file(&path).map_err(FlowError::io(&path))?;
+    Ok(cells)
 }
 
 /// The input of the packer, in the folder.
@@ -297,6 +328,10 @@ fn place_and_route(
     args.extend(fixed.map(String::from));
     args.extend(["--timing-allow-fail", "-q", "--log", &log].map(String::from));
     let mut writes = vec![routed.clone(), REPORT.to_string()];
+    if writes_placing(route, job) {
+        args.extend([WRITE, PLACING].map(String::from));
+        writes.push(PLACING.to_string());
+    }
     if route.model.is_some() {
         args.extend(["--sdf", DELAYS].map(String::from));
         writes.push(DELAYS.to_string());
@@ -314,6 +349,10 @@ fn place_and_route(
     }
     Ok(timing)
 }
+
+/// The netlist with the places of cells: that of a seed, and of the best one so far.
+const PLACING: &str = "synth_work/placing.json";
+const PLACED: &str = "synth_work/placed.json";
 
 /// The constraints, nextpnr's report and its delays, in the folder.
 const PINS: &str = "synth_work/pins";

@@ -189,7 +189,7 @@ impl Kernel {
         let engine = engine(given)?;
         let design = py.detach(|| self.kernel.build(&engine)).map_err(|e| errors::usage(e.to_string()))?;
         let explained = explain::explain(&design.built, self.kernel.sources());
-        let svg = explain::svg(&design.built);
+        let svg = explain::svg(&design.built, self.kernel.sources());
         Ok(Design { design, explained, svg })
     }
 }

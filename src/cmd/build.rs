@@ -2,6 +2,7 @@
 
 mod bare;
 mod own;
+pub mod page;
 pub mod several;
 
 use super::folding::FitArgs;
@@ -15,6 +16,7 @@ use hdl::engine::{Config, design, usual};
 use hdl::export::Text;
 use hdl::rtl::names::is_plain;
 use hdl::serial::kernel_hash;
+use page::{Drawn, Schedule};
 use pairforge::kernel::fit::{Share, Wanted};
 use pg2::backend::build::Built;
 use pg2::backend::filtered::build_filtered;
@@ -22,7 +24,8 @@ use pg2::graph::Graph;
 use sim::testbench::{Engine, Place};
 use std::path::PathBuf;
 use terminal::failure::Failure;
-use terminal::files::Files;
+use terminal::files::{self, Files};
+use terminal::report::{Data, Page, Quantity};
 use terminal::{output, source};
 
 #[derive(clap::Args)]
@@ -61,6 +64,9 @@ pub struct Args {
     /// Also write a self-checking testbench with its vectors, for any Verilog simulator
     #[arg(long)]
     testbench: bool,
+    /// Write a page with the pipeline as a drawing, the cost of each line and the time between registers
+    #[arg(long, value_name = "OUT.html", conflicts_with = "filters")]
+    report: Option<PathBuf>,
     #[command(flatten)]
     clock: ClockArgs,
     #[command(flatten)]
@@ -134,17 +140,24 @@ pub fn warn_of_clock(built: &Built, asked: &ClockArgs) {
 
 impl Args {
     pub fn files(&self) -> Files {
-        Files::default().kernels("FILE", &self.files).fills("-o", [&self.output])
+        let files = Files::default().kernels("FILE", &self.files).fills("-o", [&self.output]);
+        files.writes("--report", &self.report, files::HTML)
     }
 
-    /// Writes the folder whole, without what an earlier build has left there.
-    fn write(&self, files: Vec<Text>, manifest: &impl serde::Serialize) -> Result<(), Failure> {
+    /// Writes the folder whole, without what an earlier build has left there, and the page on the kernels.
+    fn write(&self, files: Vec<Text>, manifest: &impl serde::Serialize, kernels: &[Drawn]) -> Result<(), Failure> {
         own::apart(&files)?;
         let stale = manifest::files_in(&self.output);
         let mut tree = output::Tree::new(&self.output);
         files.into_iter().for_each(|file| tree.add_text(&file.name, file.text));
-        tree.add_json(manifest::NAME, manifest);
-        tree.finish(&stale)
+        let schedules = self.report.as_ref().map(|_| kernels.iter().map(Schedule::of).collect());
+        let written = WithSchedules { manifest, schedules };
+        tree.add_json(manifest::NAME, &written);
+        tree.finish(&stale)?;
+        match &self.report {
+            Some(path) => output::write_text(path, &page(&Data::new(&written), kernels).html()?),
+            None => Ok(()),
+        }
     }
 
     /// The files of the testbench, if it was asked for.
@@ -156,6 +169,34 @@ impl Args {
         let made = sim::testbench::testbench(engines, Place { top, files: &files });
         let t = made.map_err(|e| Failure::Input(format!("the testbench's vectors cannot be made: {}", e.0)))?;
         Ok([t.verilog, t.input, t.output].map(|(name, text)| Text { name, text }).into())
+    }
+}
+
+/// A manifest, with what the page of `--report` shows.
+#[derive(serde::Serialize)]
+struct WithSchedules<'a, M: serde::Serialize> {
+    #[serde(flatten)]
+    manifest: &'a M,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedules: Option<Vec<Schedule>>,
+}
+
+/// The page on the kernels of a design.
+fn page(data: &Data, kernels: &[Drawn]) -> Page {
+    let names: Vec<&str> = kernels.iter().map(|kernel| &kernel.built.graph.name[..]).collect();
+    let named = |name: &str, key: &str, quantity| (name.to_string(), data.cell(key, quantity));
+    let first = [
+        named("pipelines", "pipelines", Quantity::Count),
+        named("clocks of latency", "latency", Quantity::Count),
+        named("register bits of a lane", "register_bits", Quantity::Count),
+        named("clock", "mhz", Quantity::Of("MHz")),
+    ];
+    let of = |(k, drawn): (usize, &Drawn)| page::sections(drawn, data, (k, kernels.len()));
+    Page {
+        title: format!("Design of {}", names.join(" and ")),
+        about: format!("Verilog for {}, with {} as its top", data.text("target"), data.text("top")),
+        first: first.into_iter().filter(|(_, cell)| cell.has_key()).collect(),
+        sections: kernels.iter().enumerate().flat_map(of).collect(),
     }
 }
 
@@ -200,7 +241,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let names = |files: &[Text]| files.iter().map(|f| f.name.clone()).collect::<Vec<String>>();
     let manifest = Manifest::new(&built, &config, (clock, hash), &engine.top, names(&all));
     let manifest = Manifest { kernel: kernel_name, verilog: names(&all[..count]), ..manifest };
-    args.write(all, &manifest)?;
+    let drawn = Drawn { built: &built, sources: &kernel.sources, text: &kernel.text };
+    args.write(all, &manifest, &[drawn])?;
     // The program ends next, and to free a large design first would take long.
     std::mem::forget((named, built, engine));
     Ok(())

@@ -71,7 +71,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let built = built(&args, &kernel, &graph)?;
     warn_of_clock(&built, &args.clock);
     if let Some(path) = &args.svg {
-        output::write_text(path, &pg2::report::explain::svg(&built))?;
+        output::write_text(path, &pg2::report::explain::svg(&built, &kernel.sources))?;
     }
     let explained = pg2::report::explain::explain(&built, &kernel.sources);
     match args.lines {

@@ -1,5 +1,6 @@
 //! `pairforge explore`: error against cost over the widths of a kernel's formats.
 
+mod page;
 pub mod picture;
 mod point;
 mod table;
@@ -52,6 +53,9 @@ pub struct Args {
     /// Write all points; with --tol: formats, error and cost
     #[arg(long, value_name = "OUT.json")]
     json: Option<PathBuf>,
+    /// Write a page with error against cost and a table that sorts
+    #[arg(long, value_name = "OUT.html", conflicts_with = "tol")]
+    report: Option<PathBuf>,
     #[command(flatten)]
     tol: tol::TolArgs,
     #[command(flatten)]
@@ -62,7 +66,11 @@ impl Args {
     pub fn files(&self) -> Files {
         let files = Files::default().kernels("FILE", [&self.file]).data("--i", &self.i).data("--j", &self.j);
         let kind = if self.tol.tol.is_some() { files::KERNEL } else { files::SVG };
-        files.writes("-o", &self.output, kind).writes("--json", &self.json, files::JSON)
+        files.writes("-o", &self.output, kind).writes("--json", &self.json, files::JSON).writes(
+            "--report",
+            &self.report,
+            files::HTML,
+        )
     }
 }
 
@@ -138,24 +146,22 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if let Some(path) = &args.output {
         output::write_text(path, &picture::svg(&kernel.name, &axes, &points))?;
     }
+    let report = Report {
+        kernel: &kernel.name,
+        ni: reference.ni,
+        nj: reference.nj,
+        target: clock.target.name,
+        mhz: clock.mhz,
+        vary: axes.iter().map(|a| a.name.as_str()).collect(),
+        points: &points,
+        failed: &failed,
+        reference_flags: reference.flags.names(),
+    };
     if let Some(path) = &args.json {
-        let vary = axes.iter().map(|a| a.name.as_str()).collect();
-        let (target, mhz) = (clock.target.name, clock.mhz);
-        let (ni, nj) = (reference.ni, reference.nj);
-        output::write_json(
-            path,
-            &Report {
-                kernel: &kernel.name,
-                ni,
-                nj,
-                target,
-                mhz,
-                vary,
-                points: &points,
-                failed: &failed,
-                reference_flags: reference.flags.names(),
-            },
-        )?;
+        output::write_json(path, &report)?;
+    }
+    if let Some(path) = &args.report {
+        output::write_text(path, &page::page(&terminal::report::Data::new(&report)).html()?)?;
     }
     output::print(&table::table(&axes, &points).to_string())?;
     if !reference.flags.is_empty() {

@@ -8,6 +8,7 @@ mod periodic;
 pub(super) mod predict;
 mod ranks;
 pub(super) mod roofline;
+mod slice;
 mod table;
 
 use clap::ValueEnum;
@@ -19,7 +20,7 @@ use pairforge::backends::{self, BACKENDS, FMM_DEFAULT};
 use pairforge::fmm::costs::LEAF;
 use pairforge::fmm::route::{self, Route};
 use pairforge::fmm::solver::Solver;
-use pairforge::fmm::{Basis, Coincident, M2l, Options, Precision, Problem, Solutions, Translations};
+use pairforge::fmm::{Basis, Coincident, M2l, Options, Precision, Problem, Solutions, Solved, Translations};
 use pairforge::kernel::Kernel;
 pub use ranks::{ErrorReporter, error_reporter};
 pub(in crate::cmd) use ranks::{agreed, failure_of, of_rank};
@@ -158,7 +159,7 @@ pub struct Args {
     /// Write statistics
     #[arg(long, value_name = "STATS.json")]
     json: Option<PathBuf>,
-    /// Write a report with the table and where the time went
+    /// Write a page with what ran when, the tree, and how errors are spread
     #[arg(long, value_name = "OUT.html")]
     report: Option<PathBuf>,
     #[command(flatten)]
@@ -330,8 +331,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
         solver.solve(&problem, &mut |stage, done, total| shown.at(stage, done, total))
     };
     let solved = if is_on_cpu { on_a_thread(solve) } else { solve() };
-    let Solutions { fields, stats } = solved?.solutions;
-    files::write(&args, &problem.geometry, &fields, &stats)
+    let Solved { solutions: Solutions { fields, stats }, plan } = solved?;
+    let results = files::Results { fields: &fields, stats: &stats, ranks: None, plan: plan.as_ref() };
+    files::write(&args, &problem.geometry, &results)
 }
 
 /// About how many pairs there will be, before any particle is read or drawn.

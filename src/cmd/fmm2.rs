@@ -97,7 +97,7 @@ pub struct Args {
     /// Write statistics
     #[arg(long, value_name = "STATS.json")]
     json: Option<PathBuf>,
-    /// Write a report with the table and where the time went
+    /// Write a page with what ran when, the errors, and P2P as other machines would take it
     #[arg(long, value_name = "OUT.html")]
     report: Option<PathBuf>,
     #[command(flatten)]

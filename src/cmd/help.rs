@@ -46,6 +46,7 @@ static PAGES: &[Page] = &[
                     "wrapper",
                     "ip_xact",
                     "wave",
+                    "report",
                     "quiet",
                 ],
             ),
@@ -58,6 +59,7 @@ static PAGES: &[Page] = &[
             ("build p2p -o out --testbench", "with a testbench for any simulator"),
             ("build p2p -o out --bare", "the pipeline alone"),
             ("build p2p -o out --bare --language vhdl --enable", "the same in VHDL, with a clock enable"),
+            ("build p2p -o out --report out.html", "and a page with its drawing and the cost of each line"),
         ],
     },
     Page {
@@ -112,7 +114,7 @@ static PAGES: &[Page] = &[
             (PROBLEM, &["i", "j", "vary", "tol", "proven", "keep", "params"]),
             (PLACE, &["backend"]),
             (ENGINE, &["target", "freq", "dsp"]),
-            (OUTPUT, &["output", "json", "quiet"]),
+            (OUTPUT, &["output", "json", "report", "quiet"]),
         ],
         examples: &[
             (
@@ -135,7 +137,7 @@ static PAGES: &[Page] = &[
             (PROBLEM, &["i", "j", "params", "cells", "periodic", "segments"]),
             (PLACE, &["backend"]),
             (ENGINE, &["pipelines", "groups", "filters", "ii"]),
-            (OUTPUT, &["output", "raw", "flags", "profile", "trace", "json", "quiet"]),
+            (OUTPUT, &["output", "raw", "flags", "profile", "trace", "json", "report", "quiet"]),
         ],
         examples: &[
             ("run p2p --i i.csv --j j.csv --param eps2=0", "all pairs, to the bit; results on standard output"),
@@ -157,7 +159,7 @@ static PAGES: &[Page] = &[
             ("Where it goes", &["board", "device", "target", "area_only", "ethernet"]),
             (ENGINE, &["pipelines", "groups", "ii", "fit", "jmem", "stream", "dsp"]),
             ("Clock and placement", &["freq", "schedule", "seed", "seeds"]),
-            (OUTPUT, &["output", "quiet"]),
+            (OUTPUT, &["output", "report", "quiet"]),
         ],
         examples: &[
             ("synth p2p --board ulx3s -o out", "a bitstream"),

@@ -1,6 +1,7 @@
 //! `pairforge run`: one kernel over targets and sources from CSV files: all pairs, those of neighbouring cells, or those of a
 //! list.
 
+mod page;
 mod profile;
 mod raised;
 mod work;
@@ -11,6 +12,7 @@ use pairforge::backends::{self, BACKENDS, BackendOptions};
 use pg2::graph::PinClass;
 use pipelines::cells::Report;
 use pipelines::job::Outcome;
+use profile::Profile;
 use raised::Raised;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -19,6 +21,7 @@ use terminal::csv::{self, held_columns, parameters};
 use terminal::failure::Failure;
 use terminal::files::{self, Files};
 use terminal::progress::Progress;
+use terminal::report::Data;
 use terminal::{output, source};
 use work::Work;
 
@@ -64,6 +67,9 @@ pub struct Args {
     /// Write statistics
     #[arg(long, value_name = "STATS.json")]
     json: Option<PathBuf>,
+    /// Write a page with the flags by line of the source, and with ranges and bits of the values where the backend has the formats' bits
+    #[arg(long, value_name = "OUT.html")]
+    report: Option<PathBuf>,
 }
 
 impl Args {
@@ -71,12 +77,16 @@ impl Args {
         let files = Files::default().kernels("FILE", [&self.file]).data("--i", [&self.i]).data("--j", [&self.j]);
         let files = self.which.files(files).writes("-o", &self.output(), files::CSV);
         // The simulation writes the waves itself.
-        files.writes("--trace", &self.trace, files::WAVE).writes("--json", &self.json, files::JSON)
+        files.writes("--trace", &self.trace, files::WAVE).writes("--json", &self.json, files::JSON).writes(
+            "--report",
+            &self.report,
+            files::HTML,
+        )
     }
 
     /// Where the results go: to standard output where nobody says otherwise and nothing else is asked for there.
     fn output(&self) -> Option<PathBuf> {
-        let is_taken = self.json.as_deref().is_some_and(files::is_standard);
+        let is_taken = [&self.json, &self.report].into_iter().flatten().any(|path| files::is_standard(path));
         self.output.clone().or((!is_taken).then(|| "-".into()))
     }
 }
@@ -99,6 +109,9 @@ struct Stats {
     /// Where the run went over cells.
     #[serde(skip_serializing_if = "Option::is_none")]
     cells: Option<Report>,
+    /// Of the values, with `--profile` or `--report`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<Profile>,
 }
 
 /// The pipelines behind filters.
@@ -148,8 +161,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let targets = csv::read(&args.i, &i, args.raw)?;
     let sources = csv::read(&args.j, &j, args.raw)?;
     let (ni, nj) = (targets.len(), sources.len());
-    if args.profile {
-        output::tell(&profile::table(&graph, &targets, &sources, &params));
+    let is_profiled = args.profile || args.report.is_some() && entry.exact;
+    let profile = is_profiled.then(|| Profile::new(&kernel, &graph, [&targets, &sources], &params));
+    if let Some(profile) = profile.as_ref().filter(|_| args.profile) {
+        output::tell(&profile.text());
     }
     let started = Instant::now();
     let work = Work::new(&args.which, &graph, &*backend, targets, sources)?;
@@ -165,8 +180,12 @@ pub fn run(args: Args) -> Result<(), Failure> {
     }
     let raised = raised::raised(&kernel, &graph, &outcome.flags);
     raised.iter().for_each(|one| eprintln!("{}", one.text(ni)));
+    let stats = Stats { profile, ..stats(&args, (ni, nj), seconds, &outcome, work, raised) };
     if let Some(path) = &args.json {
-        output::write_json(path, &stats(&args, (ni, nj), seconds, &outcome, work, raised))?;
+        output::write_json(path, &stats)?;
+    }
+    if let Some(path) = &args.report {
+        output::write_text(path, &page::page(&kernel, &Data::new(&stats)).html()?)?;
     }
     Ok(())
 }
@@ -191,5 +210,6 @@ fn stats(
         flags: raised.iter().map(|one| one.flag).collect(),
         raised,
         cells: work.cells,
+        profile: None,
     }
 }

@@ -1,6 +1,7 @@
 //! `pairforge synth`: area, clock and bitstream of a kernel's engine, through yosys and nextpnr.
 
 use super::build::BlockArgs;
+use super::build::page::Drawn;
 use super::build::several::{Kernel, load};
 use super::folding::FitArgs;
 use super::lanes::{GroupArgs, each};
@@ -15,10 +16,13 @@ use pg2::backend::build::Built;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use terminal::failure::Failure;
-use terminal::files::Files;
+use terminal::files::{self, Files};
 use terminal::output;
 use terminal::progress::Steps;
+use terminal::report::Data;
 
+mod floor;
+mod page;
 mod place;
 
 use place::Way;
@@ -79,11 +83,15 @@ pub struct Args {
     /// Seeds to try at most, one after the other until the clock is met; the fastest placement is kept
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     seeds: u32,
+    /// Write a page with area by operator and line, the slowest path, and the pipelines as drawings
+    #[arg(long, value_name = "OUT.html")]
+    report: Option<PathBuf>,
 }
 
 impl Args {
     pub fn files(&self) -> Files {
-        Files::default().kernels("FILE", &self.files).fills("-o", [&self.output])
+        let files = Files::default().kernels("FILE", &self.files).fills("-o", [&self.output]);
+        files.writes("--report", &self.report, files::HTML)
     }
 }
 
@@ -123,6 +131,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         full_group: full.as_ref().map(|verilog| GroupSample { verilog, top: &engine.group }),
         stream_bits: config.stream_bits,
         constraints: core.constraints(goal),
+        floor: args.report.is_some(),
         mhz: clock.mhz,
         seed: args.seed,
         seeds: args.seeds,
@@ -142,7 +151,13 @@ pub fn run(args: Args) -> Result<(), Failure> {
             rows: pg2::report::explain::explain(built, &kernel.sources).rows,
         })
         .collect();
-    write(&args.output, goal, &summary, &outcome, &named, engine)?;
+    let drawn: Vec<Drawn> = built
+        .iter()
+        .zip(&kernels)
+        .map(|(built, kernel)| Drawn { built, sources: &kernel.sources, text: &kernel.text })
+        .collect();
+    let found = Found { summary: &summary, outcome: &outcome, kernels: &named, engine, drawn: &drawn };
+    write(&args, goal, &found)?;
     print_clock(&summary);
     Ok(())
 }
@@ -316,29 +331,39 @@ fn summary(goal: Goal, (all, configs): (&[Built], &[Config]), clock: Clock, outc
     }
 }
 
-/// Writes the results, `synth.json` last: where it lies, the others do.
-fn write(
-    dir: &Path,
-    goal: Goal,
-    summary: &Summary,
-    outcome: &SynthesisOutcome,
-    kernels: &[names::Kernel],
-    engine: &Design,
-) -> Result<(), Failure> {
+/// What the tools have given, and for what.
+#[derive(Clone, Copy)]
+struct Found<'a> {
+    summary: &'a Summary,
+    outcome: &'a SynthesisOutcome,
+    kernels: &'a [names::Kernel],
+    engine: &'a Design,
+    drawn: &'a [Drawn<'a>],
+}
+
+/// Writes the results, `synth.json` last of those in the folder: where it lies, the others do.
+fn write(args: &Args, goal: Goal, found: &Found) -> Result<(), Failure> {
+    let (dir, Found { summary, outcome, kernels, engine, drawn }) = (&args.output, *found);
     let place = match goal {
         Goal::Area(name) => target(name).map(|t| t.summary.to_string()).unwrap_or_default(),
         Goal::Device(device) => format!("{} ({})", device.name, device.summary),
         Goal::Board(board) => format!("{} ({})", board.name, board.summary),
     };
-    let page = report::Page { summary, outcome, kernels, netlist: &engine.netlist, lane: &engine.lane, place: &place };
+    let text = report::Page { summary, outcome, kernels, netlist: &engine.netlist, lane: &engine.lane, place: &place };
     let mut batch = output::Batch::default();
-    batch.add_text(&dir.join("report.txt"), &report::page(&page))?;
+    batch.add_text(&dir.join("report.txt"), &report::page(&text))?;
     if summary.ethernet.is_some() {
         batch.add_text(&dir.join(NOTICE), flow::core::NOTICE)?;
     }
-    batch.add_json(&dir.join("synth.json"), summary)?;
+    let details = args.report.as_ref().map(|_| page::Details::new(&text, drawn));
+    let detailed = page::Detailed { summary, details };
+    batch.add_json(&dir.join("synth.json"), &detailed)?;
     if let (Some(from), Some(name)) = (&outcome.bitstream, &summary.bitstream) {
         batch.add_moved(from, &dir.join(name));
     }
-    batch.finish()
+    batch.finish()?;
+    match &args.report {
+        Some(path) => output::write_text(path, &page::page(&Data::new(&detailed), &detailed, drawn, &place).html()?),
+        None => Ok(()),
+    }
 }

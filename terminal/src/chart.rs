@@ -3,17 +3,36 @@
 
 pub mod axis;
 mod bars;
+mod columns;
+mod extents;
+mod spans;
 
 pub use axis::{Axis, Unit};
 pub use bars::Bars;
+pub use columns::{Bin, Columns};
+pub use extents::{Extent, Extents};
+pub use spans::{Span, Spans};
 
 use axis::{Scale, label};
 use std::fmt::Write;
 
-/// The area of the data and what lies around it, in pixels.
-const PANEL: (f64, f64) = (560.0, 360.0);
-const LEFT: f64 = 84.0;
-const TOP: f64 = 70.0;
+/// The area of the data, and where it begins, in pixels.
+#[derive(Clone, Copy)]
+struct Frame {
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
+    /// Half the width of a character.
+    character: f64,
+}
+
+/// A figure by itself, with title and legend.
+const ALONE: Frame = Frame { left: 84.0, top: 70.0, width: 560.0, height: 360.0, character: 3.8 };
+
+/// A figure of a page, which has title and legend as text.
+const WITHIN: Frame = Frame { left: 70.0, top: 12.0, width: 400.0, height: 240.0, character: 4.6 };
+
 const BOTTOM: f64 = 60.0;
 const LEGEND: f64 = 270.0;
 /// The height of a line of the legend.
@@ -47,6 +66,8 @@ pub struct Series {
     pub style: Style,
     /// In the order in which they are joined.
     pub points: Vec<(f64, f64)>,
+    /// Words of the points' marks; none where the series' name says enough.
+    pub words: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,7 +96,12 @@ pub enum Across {
 
 impl Series {
     pub fn new(name: impl Into<String>, colour: usize, style: Style, points: Vec<(f64, f64)>) -> Series {
-        Series { name: name.into(), colour: colour % COLOURS.len(), style, points }
+        Series { name: name.into(), colour: colour % COLOURS.len(), style, points, words: Vec::new() }
+    }
+
+    /// The same with words for each point.
+    pub fn with_words(self, words: Vec<String>) -> Series {
+        Series { words, ..self }
     }
 }
 
@@ -86,33 +112,54 @@ impl Rule {
 }
 
 impl Chart {
-    /// The figure.
+    /// The figure by itself.
     pub fn svg(&self) -> String {
-        let (right, bottom) = (LEFT + PANEL.0, TOP + PANEL.1);
-        let drawn = || self.series.iter().flat_map(|s| &s.points).filter(|p| p.0.is_finite() && p.1.is_finite());
-        let ruled = |wanted: fn(Across) -> Option<f64>| self.rules.iter().filter_map(move |r| wanted(r.at));
-        let xs = drawn().map(|p| p.0).chain(ruled(|at| if let Across::X(x) = at { Some(x) } else { None }));
-        let x = Scale::around(self.x.is_log, xs, LEFT, right);
-        let ys = drawn().map(|p| p.1).chain(ruled(|at| if let Across::Y(y) = at { Some(y) } else { None }));
-        let y = Scale::around(self.y.is_log, ys, bottom, TOP);
         let mut out = head(&self.title, &self.note, self.series.len() + self.rules.len());
-        grid(&mut out, &y, self.y.unit);
-        columns(&mut out, &x, &y, self.x.unit);
-        names(&mut out, &self.x.name, &self.y.name);
-        for (rule, dash) in self.rules.iter().zip(RULES.into_iter().cycle()) {
-            let path = match rule.at {
-                Across::X(at) => format!("M{:.1} {TOP}V{bottom}", x.at(at)),
-                Across::Y(at) => format!("M{LEFT} {:.1}H{right}", y.at(at)),
-            };
-            let _ = writeln!(out, "<path d=\"{path}\" class=\"s{BESIDE}\" stroke-dasharray=\"{dash}\"/>");
-        }
-        for series in &self.series {
-            draw(&mut out, series, &x, &y, [self.x.unit, self.y.unit]);
-        }
+        self.draw(&mut out, &ALONE);
         let mut legend = Legend::default();
         self.series.iter().for_each(|s| legend.series(&mut out, s));
         self.rules.iter().zip(RULES.into_iter().cycle()).for_each(|(r, dash)| legend.rule(&mut out, &r.name, dash));
         out + "</svg>\n"
+    }
+
+    /// The figure of a page, without title and legend.
+    pub fn within(&self) -> String {
+        let mut out = opened_within(&WITHIN, &self.title);
+        self.draw(&mut out, &WITHIN);
+        out + "</svg>\n"
+    }
+
+    fn draw(&self, out: &mut String, frame: &Frame) {
+        let drawn = || self.series.iter().flat_map(|s| &s.points).filter(|p| p.0.is_finite() && p.1.is_finite());
+        let ruled = |wanted: fn(Across) -> Option<f64>| self.rules.iter().filter_map(move |r| wanted(r.at));
+        let xs = drawn().map(|p| p.0).chain(ruled(|at| if let Across::X(x) = at { Some(x) } else { None }));
+        let (left, right, top, bottom) = (frame.left, frame.right(), frame.top, frame.bottom());
+        let x = Scale::around(self.x.is_log, xs, left, right);
+        let ys = drawn().map(|p| p.1).chain(ruled(|at| if let Across::Y(y) = at { Some(y) } else { None }));
+        let y = Scale::around(self.y.is_log, ys, bottom, top);
+        grid(out, frame, &y, self.y.unit);
+        columns(out, frame, [&x, &y], self.x.unit);
+        names(out, frame, &self.x.name, &self.y.name);
+        for (rule, dash) in self.rules.iter().zip(RULES.into_iter().cycle()) {
+            let path = match rule.at {
+                Across::X(at) => format!("M{:.1} {top}V{bottom}", x.at(at)),
+                Across::Y(at) => format!("M{left} {:.1}H{right}", y.at(at)),
+            };
+            let _ = writeln!(out, "<path d=\"{path}\" class=\"s{BESIDE}\" stroke-dasharray=\"{dash}\"/>");
+        }
+        for series in &self.series {
+            draw(out, series, &x, &y, [self.x.unit, self.y.unit]);
+        }
+    }
+}
+
+impl Frame {
+    fn right(&self) -> f64 {
+        self.left + self.width
+    }
+
+    fn bottom(&self) -> f64 {
+        self.top + self.height
     }
 }
 
@@ -137,8 +184,9 @@ fn draw(out: &mut String, series: &Series, x: &Scale, y: &Scale, units: [Unit; 2
         Style::Marks => 5.0,
         Style::Line | Style::Dashed => 2.5,
     };
-    for (p, (px, py)) in series.points.iter().filter_map(|p| Some((p, place(p)?))) {
-        let about = escaped(&format!("{}: {}, {}", series.name, label(p.0, units[0]), label(p.1, units[1])));
+    for (k, p, (px, py)) in series.points.iter().enumerate().filter_map(|(k, p)| Some((k, p, place(p)?))) {
+        let name = series.words.get(k).unwrap_or(&series.name);
+        let about = escaped(&format!("{name}: {}, {}", label(p.0, units[0]), label(p.1, units[1])));
         let _ = writeln!(
             out,
             "<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"{radius}\" class=\"f{colour}\"><title>{about}</title></circle>"
@@ -148,15 +196,16 @@ fn draw(out: &mut String, series: &Series, x: &Scale, y: &Scale, units: [Unit; 2
 
 /// The beginning of a figure, with its ground, its title and space for some lines of the legend.
 fn head(title: &str, note: &str, entries: usize) -> String {
-    let width = LEFT + PANEL.0 + LEGEND;
-    let height = (TOP + PANEL.1 + BOTTOM).max(TOP + 30.0 + ENTRY * entries as f64);
+    let width = ALONE.right() + LEGEND;
+    let height = (ALONE.bottom() + BOTTOM).max(ALONE.top + 30.0 + ENTRY * entries as f64);
     let mut out = opened(width, height);
     let _ = writeln!(
         out,
-        "<text x=\"{LEFT}\" y=\"28\" font-size=\"15\" font-weight=\"bold\" class=\"ink\">{}</text>\n\
-         <text x=\"{LEFT}\" y=\"50\" class=\"soft\">{}</text>",
+        "<text x=\"{left}\" y=\"28\" font-size=\"15\" font-weight=\"bold\" class=\"ink\">{}</text>\n\
+         <text x=\"{left}\" y=\"50\" class=\"soft\">{}</text>",
         escaped(title),
-        escaped(note)
+        escaped(note),
+        left = ALONE.left
     );
     out
 }
@@ -169,38 +218,54 @@ pub fn opened(width: f64, height: f64) -> String {
          .ground{{fill:#ffffff}} .ink{{fill:#222222}} .soft{{fill:#666666}}\n\
          .grid{{stroke:#e4e4e4}} .frame{{stroke:#888888;fill:none}}\n"
     );
-    for (k, colour) in COLOURS.iter().enumerate() {
-        let _ = writeln!(out, ".s{k}{{stroke:{colour};fill:none;stroke-width:2}} .f{k}{{fill:{colour}}}");
-    }
+    out += &series_style();
     out + "@media (prefers-color-scheme: dark){.ground{fill:#16181d} .ink{fill:#e6e6e6} .soft{fill:#a8a8a8} .grid{stroke:#333842}}\n\
            </style>\n<rect width=\"100%\" height=\"100%\" class=\"ground\"/>\n"
 }
 
+/// The colours of series, as a style.
+pub fn series_style() -> String {
+    let mut out = String::new();
+    for (k, colour) in COLOURS.iter().enumerate() {
+        let _ = writeln!(out, ".s{k}{{stroke:{colour};fill:none;stroke-width:2}} .f{k}{{fill:{colour}}}");
+    }
+    out
+}
+
+/// The beginning of a figure of a page, which has the style.
+fn opened_within(frame: &Frame, title: &str) -> String {
+    let (width, height) = (frame.right() + 22.0, frame.bottom() + BOTTOM - 8.0);
+    format!(
+        "<svg viewBox=\"0 0 {width} {height}\" class=\"fits\" role=\"img\" aria-label=\"{}\" font-size=\"13\">\n",
+        escaped(title).replace('"', "&quot;")
+    )
+}
+
 /// Lines across the chart at the ticks of the vertical axis, their labels, and the frame.
-fn grid(out: &mut String, y: &Scale, unit: Unit) {
-    let right = LEFT + PANEL.0;
+fn grid(out: &mut String, frame: &Frame, y: &Scale, unit: Unit) {
+    let Frame { left, top, width, height, .. } = *frame;
+    let right = frame.right();
     for tick in y.ticks() {
         let at = y.at(tick);
         let _ = writeln!(
             out,
-            "<path d=\"M{LEFT} {at:.1}H{right}\" class=\"grid\"/>\n\
+            "<path d=\"M{left} {at:.1}H{right}\" class=\"grid\"/>\n\
              <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\" class=\"ink\">{}</text>",
-            LEFT - 8.0,
+            left - 8.0,
             at + 4.0,
             label(tick, unit)
         );
     }
-    let (width, height) = PANEL;
-    let _ = writeln!(out, "<rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{width}\" height=\"{height}\" class=\"frame\"/>");
+    let _ = writeln!(out, "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" class=\"frame\"/>");
 }
 
 /// The same of the horizontal axis. Labels do not run into each other.
-fn columns(out: &mut String, x: &Scale, y: &Scale, unit: Unit) {
+fn columns(out: &mut String, frame: &Frame, [x, y]: [&Scale; 2], unit: Unit) {
     let mut free = f64::NEG_INFINITY;
     for tick in x.ticks() {
         let (at, text) = (x.at(tick), label(tick, unit));
         let _ = writeln!(out, "<path d=\"M{at:.1} {:.1}V{:.1}\" class=\"grid\"/>", y.from, y.to);
-        let half = 3.8 * text.chars().count() as f64;
+        let half = frame.character * text.chars().count() as f64;
         if at - half > free {
             let base = y.from + 18.0;
             let _ =
@@ -211,9 +276,10 @@ fn columns(out: &mut String, x: &Scale, y: &Scale, unit: Unit) {
 }
 
 /// Writes the names of the axes.
-fn names(out: &mut String, x: &str, y: &str) {
-    let (middle, below) = (LEFT + PANEL.0 / 2.0, TOP + PANEL.1 + 42.0);
-    let (aside, half) = (20.0, TOP + PANEL.1 / 2.0);
+fn names(out: &mut String, frame: &Frame, x: &str, y: &str) {
+    let (middle, below) = (frame.left + frame.width / 2.0, frame.bottom() + 42.0);
+    let (aside, half) = (frame.left - 64.0, frame.top + frame.height / 2.0);
+    let aside = aside.max(14.0);
     let _ = writeln!(
         out,
         "<text x=\"{middle}\" y=\"{below}\" text-anchor=\"middle\" class=\"ink\">{}</text>\n\
@@ -229,7 +295,7 @@ struct Legend(usize);
 
 impl Legend {
     fn series(&mut self, out: &mut String, series: &Series) {
-        let (x, y, colour) = (LEFT + PANEL.0 + 14.0, self.base(), series.colour);
+        let (x, y, colour) = (ALONE.right() + 14.0, self.base(), series.colour);
         if series.style != Style::Marks {
             let dash = if series.style == Style::Dashed { " stroke-dasharray=\"6 4\"" } else { "" };
             let _ = writeln!(out, "<path d=\"M{x} {:.1}h24\" class=\"s{colour}\"{dash}/>", y - 4.0);
@@ -243,23 +309,23 @@ impl Legend {
     }
 
     fn rule(&mut self, out: &mut String, name: &str, dash: &str) {
-        let (x, y) = (LEFT + PANEL.0 + 14.0, self.base());
+        let (x, y) = (ALONE.right() + 14.0, self.base());
         let _ = writeln!(out, "<path d=\"M{x} {:.1}h24\" class=\"s{BESIDE}\" stroke-dasharray=\"{dash}\"/>", y - 4.0);
         self.name(out, name);
     }
 
     fn bar(&mut self, out: &mut String, colour: usize, name: &str) {
-        let (x, y) = (LEFT + PANEL.0 + 14.0, self.base());
+        let (x, y) = (ALONE.right() + 14.0, self.base());
         let _ = writeln!(out, "<rect x=\"{x}\" y=\"{}\" width=\"24\" height=\"11\" class=\"f{colour}\"/>", y - 10.0);
         self.name(out, name);
     }
 
     fn base(&self) -> f64 {
-        TOP + 14.0 + ENTRY * self.0 as f64
+        ALONE.top + 14.0 + ENTRY * self.0 as f64
     }
 
     fn name(&mut self, out: &mut String, name: &str) {
-        let (x, y) = (LEFT + PANEL.0 + 46.0, self.base());
+        let (x, y) = (ALONE.right() + 46.0, self.base());
         let _ = writeln!(out, "<text x=\"{x}\" y=\"{y:.1}\" class=\"ink\">{}</text>", escaped(name));
         self.0 += 1;
     }
@@ -293,7 +359,8 @@ mod tests {
         // The last circle is the legend's.
         let (x, y) = (numbers(&svg, "circle", "cx"), numbers(&svg, "circle", "cy"));
         assert_eq!((x.len(), y.len()), (4, 4), "{svg}");
-        let is_within = |x: &f64, y: &f64| (LEFT..=LEFT + PANEL.0).contains(x) && (TOP..=TOP + PANEL.1).contains(y);
+        let is_within =
+            |x: &f64, y: &f64| (ALONE.left..=ALONE.right()).contains(x) && (ALONE.top..=ALONE.bottom()).contains(y);
         assert!(x.iter().zip(&y).take(3).all(|(x, y)| is_within(x, y)), "{svg}");
         // Equal ratios are equal lengths.
         assert!((x[1] - x[0] - (x[2] - x[1])).abs() < 0.2 && y[0] > y[1] && y[1] > y[2], "{svg}");

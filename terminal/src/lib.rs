@@ -16,6 +16,7 @@ pub mod output;
 pub mod particles;
 pub mod program;
 pub mod progress;
+pub mod report;
 pub mod source;
 pub mod tables;
 pub mod vtk;

@@ -125,9 +125,19 @@ pub fn all() -> Option<u64> {
 
 /// A line of what Linux says of memory, in bytes.
 fn counted(name: &str) -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    kib("/proc/meminfo", name)
+}
+
+/// A line of a file that counts in units of 1024 bytes, in bytes.
+fn kib(file: &str, name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(file).ok()?;
     let kib = text.lines().find_map(|l| l.strip_prefix(name))?.trim().trim_end_matches(" kB");
     kib.parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+/// The most bytes of memory that this process has had. None where the system does not say.
+pub fn peak() -> Option<u64> {
+    kib("/proc/self/status", "VmHWM:")
 }
 
 /// Bytes that can be used: what the system, or the group of processes that this one is in, has free. None where it does not

@@ -163,7 +163,7 @@ fn every_key_of_json_is_on_its_page() {
     );
     let records = "--i i.csv --j j.csv --param eps2=0";
     let commands = [
-        ("## run", format!("run p2p {records} --json k.json")),
+        ("## run", format!("run p2p {records} --report r.html --json k.json")),
         ("## run", format!("run p2p {records} --param eps2=1e30 --json k.json").replace("--param eps2=0 ", "")),
         (
             "## run",
@@ -172,9 +172,9 @@ fn every_key_of_json_is_on_its_page() {
         ),
         ("## explore", format!("explore p2p {records} --vary float25.16=8..9 --json k.json")),
         ("### explore --tol", "explore spring.pg2 --tol 0.1 --json k.json".to_string()),
-        ("## build", "build p2p_paper -o one".to_string()),
+        ("## build", "build p2p_paper --report r.html -o one".to_string()),
         ("## build", "build p2p_paper p2p_small -o two --pipelines 1".to_string()),
-        ("## fmm", "fmm --n 500 --check 50 --hessian --json k.json".to_string()),
+        ("## fmm", "fmm --n 500 --check 50 --hessian --report r.html --json k.json".to_string()),
         ("## fmm", "fmm --n 300 --backend emulator --budget --json k.json".to_string()),
         ("## fmm", "fmm --n 300 --eps 0.1 --check 10 --json k.json".to_string()),
         ("### ranks", "fmm --n 500 --ranks 2 --json k.json".to_string()),

@@ -54,6 +54,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "progress",
             "tables",
             "chart",
+            "report",
             "count",
             "program",
             "bench",

@@ -39,6 +39,8 @@ mod predict;
 mod progress;
 mod proofs;
 mod real;
+#[cfg(unix)]
+mod reports;
 mod roofline;
 mod run;
 mod several;

@@ -40,6 +40,7 @@ fn mapped_engine_passes(words: &str) {
         stored: false,
         least: true,
         constraints: "",
+        floor: false,
         mhz: 12.0,
         seed: 1,
         seeds: 1,

@@ -58,11 +58,16 @@ impl Built {
     /// The longest time between two registers of a lane in ns, the flip-flop's own not counted: of the pipeline, or of the
     /// accumulators behind it.
     pub fn longest(&self) -> f64 {
+        self.sums().into_iter().map(|(_, ns)| ns).fold(self.worst, f64::max)
+    }
+
+    /// The accumulators behind the pipeline: of each its output's column, and the longest time between two of its registers in ns.
+    pub fn sums(&self) -> Vec<(String, f64)> {
         let chains = self.netlist.module(&self.netlist.top).map(|top| top.chains).unwrap_or_default();
         let layout = self.graph.layout();
         let apart = self.folded.as_ref().is_some_and(|f| f.slices.is_some());
         let own = layout.outputs.iter().enumerate().filter(|(k, _)| !apart && !layout.in_memory(*k as u32));
-        own.map(|(_, output)| chains.longest(output.1, output.2)).fold(self.worst, f64::max)
+        own.map(|(_, output)| (output.0.clone(), chains.longest(output.1, output.2))).collect()
     }
 
     /// All register bits of the pipeline, what waits in memory included: what [`Built::bound_bits`] bounds.

@@ -37,6 +37,9 @@ pub struct Row {
     pub reads: String,
     pub operator_bits: u64,
     pub delay_bits: u64,
+    /// Multipliers, and bits of tables; of operators that share a unit those of the unit, once.
+    pub multipliers: u32,
+    pub rom_bits: u64,
 }
 
 /// All uses of one operator.
@@ -175,6 +178,8 @@ fn row(built: &Built, lines: &Lines, k: usize) -> Row {
     let (graph, s) = (&built.graph, &built.schedule);
     let node = &graph.nodes[k];
     let line = lines.line(node.span.start);
+    let leads = built.folded.as_ref().is_none_or(|f| f.leads(k));
+    let module = built.library.module(NodeId(k as u32)).filter(|_| leads);
     let (operator, formats, reads) = match &node.kind {
         NodeKind::Pin { pin, element } => ("pin", node.format.to_string(), graph.pins[*pin].column(*element)),
         NodeKind::Const { bits } => ("const", node.format.to_string(), format!("{bits:#x}")),
@@ -214,6 +219,8 @@ fn row(built: &Built, lines: &Lines, k: usize) -> Row {
         reads,
         operator_bits: s.operator_bits[k],
         delay_bits: s.delay_bits[k],
+        multipliers: module.map_or(0, |m| m.multipliers),
+        rom_bits: module.map_or(0, |m| m.rom_bits + m.ram_bits),
     }
 }
 

@@ -68,6 +68,17 @@ pub fn origins<'a>(graph: &Graph, text: impl Into<Text<'a>>) -> Vec<Origin> {
     all.filter(|origin| !origin.outputs.is_empty()).collect()
 }
 
+/// The line of each node of a graph; none where it is of no source.
+pub fn lines_of_nodes<'a>(graph: &Graph, text: impl Into<Text<'a>>) -> Vec<Option<Line>> {
+    let lines = Lines::new(text.into());
+    let place = |line: crate::middle::lines::Line| Line {
+        file: line.file.map(str::to_string),
+        number: line.number,
+        statement: line.statement(),
+    };
+    graph.nodes.iter().map(|node| lines.line(node.span.start).map(place)).collect()
+}
+
 /// The flags of a node that can count.
 fn raised(graph: &Graph, k: usize) -> Flags {
     match &graph.nodes[k].kind {

@@ -44,7 +44,7 @@ fn through(text: &str, start: Instant) -> Vec<Step> {
     let built = build(&compiled.graph, clock, text, compiled.warnings);
     step("build of the pipeline", nodes);
     let shown = pg2::report::explain::explain(&built, text);
-    assert!(!format!("{shown}{shown:#}{}", pg2::report::explain::svg(&built)).is_empty());
+    assert!(!format!("{shown}{shown:#}{}", pg2::report::explain::svg(&built, text)).is_empty());
     step("explain", nodes);
     let usual = Config::usual(built.graph.layout(), built.schedule.depth);
     let config = Config { pipelines: 2, ..usual };

@@ -77,7 +77,7 @@ fn the_picture_has_a_box_for_each_operator_and_a_line_for_each_delay() {
     let kernel = pg2::kernels::find("p2p").expect("a shipped kernel");
     let built =
         pg2::backend::build::compile_to_netlist("p2p", kernel.text, Clock::default_clock()).expect("it compiles");
-    let picture = pg2::report::explain::svg(&built);
+    let picture = pg2::report::explain::svg(&built, kernel.text);
     let (graph, s) = (&built.graph, &built.schedule);
     let moving = |k: &usize| !s.fixed[*k];
     let nodes = || (0..graph.nodes.len()).filter(moving);

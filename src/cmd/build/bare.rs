@@ -1,6 +1,7 @@
 //! The pipeline without the engine: a pair and `in_valid` go in each clock, its values and `out_valid` come out.
 
 use super::own::Whole;
+use super::page::Drawn;
 use super::{Args, made, origin_of, prefix, warn_of_clock};
 use hdl::circuit::target::Clock;
 use hdl::export::Text;
@@ -88,7 +89,8 @@ pub fn build_bare(args: &Args, clock: Clock) -> Result<(), Failure> {
         hash: format!("{hash:016x}"),
         top: top.name.clone(),
     };
-    args.write(all, &manifest)
+    let drawn = Drawn { built: &built, sources: &kernel.sources, text: &kernel.text };
+    args.write(all, &manifest, &[drawn])
 }
 
 /// The ports with the formats of their values.

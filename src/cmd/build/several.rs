@@ -1,6 +1,7 @@
 //! Several kernels in one design: an engine for each, behind one pair of streams.
 
 use super::own::Whole;
+use super::page::Drawn;
 use super::{Args, LONGEST_PREFIX, config, made, prefix, warn_of_clock};
 use crate::manifest::{Manifest, Several};
 use hdl::circuit::target::Clock;
@@ -20,6 +21,8 @@ pub struct Kernel {
     /// Where it came from, as shown in diagnostics.
     pub origin: String,
     pub sources: Sources,
+    /// Of its own file.
+    pub text: String,
     /// With its own name.
     pub graph: Graph,
     pub hash: u64,
@@ -46,7 +49,7 @@ pub fn load(files: &[String]) -> Result<Vec<Kernel>, Failure> {
             };
             return Err(Failure::Usage(format!("{} and {} are {names}; rename a file", other.origin, kernel.origin)));
         }
-        kernels.push(Kernel { origin: kernel.origin, sources: kernel.sources, graph, hash });
+        kernels.push(Kernel { origin: kernel.origin, sources: kernel.sources, text: kernel.text, graph, hash });
     }
     Ok(kernels)
 }
@@ -103,5 +106,10 @@ pub fn build(args: &Args, clock: Clock) -> Result<(), Failure> {
         stream_bits: configs[0].stream_bits,
         top: netlist.top,
     };
-    args.write(all, &manifest)
+    let drawn: Vec<Drawn> = built
+        .iter()
+        .zip(&kernels)
+        .map(|(built, kernel)| Drawn { built, sources: &kernel.sources, text: &kernel.text })
+        .collect();
+    args.write(all, &manifest, &drawn)
 }

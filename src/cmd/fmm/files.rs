@@ -1,6 +1,7 @@
 //! The input and output files of an FMM.
 
 use super::ranks::table as ranks_table;
+use super::slice::Slice;
 use super::{Args, BYTES_A_PARTICLE, NATIVE, roofline, table};
 use fmm::data::input::{Input, SOURCES, columns_of, csv_head, csv_rows, to_csv};
 use fmm::data::particles::{Field, Particles};
@@ -8,8 +9,9 @@ use fmm::data::problem::Geometry;
 use fmm::data::random::{Charge, Distribution};
 use fmm::data::{self, npy, random};
 use fmm::octree::stats::Stats;
-use fmm::octree::{Coincident, MOST_PARTICLES};
+use fmm::octree::{Coincident, MOST_PARTICLES, Plan};
 use pairforge::fmm::ranks::same::{self, Content};
+use pipelines::predict::roofline::Prediction;
 use ranks::comm::{Comm, Tag};
 use ranks::measured::RanksReport;
 use std::fs::File;
@@ -18,6 +20,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use terminal::failure::Failure;
 use terminal::files::{self, Files, Format};
+use terminal::report::Data;
 use terminal::{input, memory, output, particles, source, vtk};
 
 impl Args {
@@ -227,18 +230,18 @@ pub fn is_vtk(path: &Path) -> bool {
     matches!(files::table(path).0, Format::Vtk | Format::Vtu)
 }
 
-pub fn write(args: &Args, at: &Geometry, fields: &[Field], stats: &Stats) -> Result<(), Failure> {
-    write_with(args, at, fields, stats, None)
+/// What a run has given.
+pub struct Results<'a> {
+    pub fields: &'a [Field],
+    pub stats: &'a Stats,
+    pub ranks: Option<&'a RanksReport>,
+    /// The tree, where it is one of the CPU's.
+    pub plan: Option<&'a Plan>,
 }
 
-/// The same, with what ranks report. Of `at`, files of VTK alone take the points.
-pub fn write_with(
-    args: &Args,
-    at: &Geometry,
-    fields: &[Field],
-    stats: &Stats,
-    ranks: Option<&RanksReport>,
-) -> Result<(), Failure> {
+/// Writes what was asked for. Of `at`, files of VTK alone take the points.
+pub fn write(args: &Args, at: &Geometry, results: &Results) -> Result<(), Failure> {
+    let Results { fields, stats, ranks, plan } = *results;
     let points = at.targets.unwrap_or(at.sources);
     match &args.at_sources {
         None => args.output.iter().try_for_each(|path| save(path, &columns_of(fields), &points))?,
@@ -251,11 +254,16 @@ pub fn write_with(
             args.output.iter().try_for_each(|path| save(path, &columns_of(&at_targets), &behind))?;
         }
     }
+    let mut report = Report { stats, ranks, memory: Memory { peak: memory::peak() }, machines: None, slice: None };
+    if args.report.is_some() {
+        (report.machines, report.slice) = (Some(predicted(args, stats)?), plan.and_then(Slice::of));
+    }
     if let Some(path) = &args.json {
-        output::write_json(path, &Report { stats, ranks })?;
+        output::write_json(path, &report)?;
     }
     if let Some(path) = &args.report {
-        output::write_text(path, &table::html(stats, predicted(args, stats)?)?)?;
+        let page = table::page(stats, &Data::new(&report), report.slice.as_ref());
+        output::write_text(path, &page.html()?)?;
     }
     if args.coincident.is_none() && stats.coincident == Some(Coincident::Include) {
         output::tell(
@@ -268,13 +276,12 @@ pub fn write_with(
 }
 
 /// P2P on GPUs and boards; nothing where the targets are not the particles.
-fn predicted(args: &Args, stats: &Stats) -> Result<Vec<roofline::Row>, Failure> {
+fn predicted(args: &Args, stats: &Stats) -> Result<Vec<Prediction>, Failure> {
     if args.targets.is_some() {
         return Ok(Vec::new());
     }
     let graph = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
-    let ran = roofline::Ran { backend: &stats.backend, n: stats.n, pairs: stats.pairs.p2p, seconds: stats.seconds.p2p };
-    roofline::rows(&graph, &args.engine, &ran)
+    roofline::predictions(&graph, &args.engine, &roofline::Ran { n: stats.n, pairs: stats.pairs.p2p })
 }
 
 /// The keys of `--json`.
@@ -284,6 +291,19 @@ struct Report<'a> {
     stats: &'a Stats,
     #[serde(skip_serializing_if = "Option::is_none")]
     ranks: Option<&'a RanksReport>,
+    memory: Memory,
+    /// P2P as other machines would take it, and the picture of the tree, with `--report`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machines: Option<Vec<Prediction>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slice: Option<Slice>,
+}
+
+/// Memory of the process.
+#[derive(serde::Serialize)]
+pub struct Memory {
+    /// The most bytes that it has had; null where the system does not say.
+    pub peak: Option<u64>,
 }
 
 /// Writes an array, CSV or points of VTK, by the name. Points that are not given are among the columns.

@@ -171,7 +171,8 @@ fn write(args: &Args, job: &Job, problem: &Problem, mut solved: Solved) -> Resul
     let mut shown = Stages::new(None);
     job.complete(problem, &mut solved, &mut |stage, done, total| shown.at(stage, done, total))?;
     drop(shown);
-    files::write_with(args, &problem.geometry, &solved.fields, &solved.stats, Some(&solved.report))
+    let Solved { fields, stats, report, .. } = &solved;
+    files::write(args, &problem.geometry, &files::Results { fields, stats, ranks: Some(report), plan: None })
 }
 
 pub(in crate::cmd) fn failure_of(e: RankError) -> Failure {

@@ -1,10 +1,11 @@
 //! The table of an FMM run, for a terminal and as a page.
 
-use super::page::{self, ErrorRow, Page, Row, or_dash, seconds};
+use super::page::{self, Row, or_dash, seconds};
 use super::roofline;
+use super::slice::Slice;
 use fmm::octree::budget::{Budget, Cause, Parts};
 use fmm::octree::stats::{LeafBy, Reference, Stats};
-use terminal::failure::Failure;
+use terminal::report::{Block, Cell, Data, Page, Quantity, Section, Table};
 
 /// The stages in the order of the algorithm.
 fn rows(s: &Stats) -> Vec<Row> {
@@ -135,6 +136,12 @@ fn notes(s: &Stats) -> Vec<String> {
     out
 }
 
+/// A row of relative L2 errors, in the order of [`page::CAUSES`].
+struct ErrorRow {
+    name: &'static str,
+    errors: [String; 5],
+}
+
 /// The parts of the error.
 fn parts(budget: &Budget) -> Vec<ErrorRow> {
     let row = |(name, parts): (&'static str, &Parts)| {
@@ -220,24 +227,80 @@ fn errors(s: &Stats) -> Vec<(&'static str, String)> {
     errors
 }
 
-/// The table as a self-contained page.
-pub fn html(s: &Stats, predicted: Vec<roofline::Row>) -> Result<String, Failure> {
-    let mut facts = errors(s);
-    facts.push(("targets computed again in wider arithmetic", s.recomputed.to_string()));
-    facts.push(("pairs too close for the arithmetic of P2P", s.close_pairs.to_string()));
-    facts.push(("flags", if s.flags.is_empty() { "none".into() } else { s.flags.join(", ") }));
-    facts.push(("words of sources, targets, results", format!("{}, {}, {}", s.words.j, s.words.i, s.words.result)));
-    let title = format!("FMM of {} particles on {}", s.n, s.backend);
-    let settings = format!(
-        "order {}, theta {}, at most {} particles a leaf, {} levels; {:.4} s in all",
-        order(s),
-        s.theta,
-        s.leaf,
-        s.levels,
-        s.seconds.total
-    );
-    let mut notes = [notes(s), warnings(s)].concat();
-    notes.extend(s.budget.as_ref().map(advice));
-    let rows = page::shown(rows(s), s.on_gpu.is_some());
-    Page { title, settings, rows, notes, facts, parts: s.budget.as_ref().map_or(Vec::new(), parts), predicted }.html()
+/// The page of `--report`.
+pub fn page(s: &Stats, data: &Data, slice: Option<&Slice>) -> Page {
+    let about = format!("order {}, theta {}, at most {} particles a leaf", order(s), s.theta, s.leaf);
+    let mut tree: Vec<Block> = page::levels(data).into_iter().map(Block::Figure).collect();
+    tree.extend(slice.map(|slice| Block::Figure(slice.figure(data))));
+    let mut accuracy = page::errors(data);
+    if s.error.is_some() {
+        accuracy.push(page::facts(data, &ERRORS));
+    }
+    accuracy.extend(s.budget.as_ref().map(|budget| Block::Table(causes(budget, data))));
+    let told = [errors_told(s), s.budget.as_ref().map(advice).into_iter().collect()].concat();
+    let numbers = page::facts(data, &NUMBERS);
+    let flags = Block::Facts(vec![("flags".into(), data.words("flags"))]);
+    Page {
+        title: format!("FMM of {} particles on {}", s.n, s.backend),
+        about,
+        first: page::first(data),
+        sections: vec![
+            page::time(data, &rows(s), [notes(s), warnings(s)].concat()),
+            Section::new("Tree", tree),
+            Section::new("Errors", accuracy).with_notes(told),
+            Section::new("Counts", vec![numbers, flags]),
+            roofline::section(data),
+        ],
+    }
+}
+
+/// Sentences on the reference of errors.
+fn errors_told(s: &Stats) -> Vec<String> {
+    let words = errors(s).into_iter().filter(|(_, value)| value != "-" && value.parse::<f64>().is_err());
+    let reference = s.error.iter().map(|_| compared(s.reference).to_string());
+    reference.chain(words.map(|(name, value)| format!("{name}: {value}"))).collect()
+}
+
+/// Errors as facts of a page.
+const ERRORS: [(&str, &str, Quantity); 6] = [
+    ("targets compared", "error/samples", Quantity::Count),
+    ("potential, relative L2 error", "error/potential_rel_l2", Quantity::Error),
+    ("gradient, relative L2 error", "error/gradient_rel_l2", Quantity::Error),
+    ("gradient, median relative error", "error/gradient_median", Quantity::Error),
+    ("gradient, 99th percentile", "error/gradient_p99", Quantity::Error),
+    ("Hessian, relative L2 error", "error/hessian_rel_l2", Quantity::Error),
+];
+
+/// Counts as facts of a page.
+const NUMBERS: [(&str, &str, Quantity); 13] = [
+    ("targets that are not the particles", "targets", Quantity::Count),
+    ("order", "order", Quantity::Count),
+    ("order of the softened far field", "softened", Quantity::Count),
+    ("opening angle theta", "theta", Quantity::Plain),
+    ("particles of a leaf, at most", "leaf", Quantity::Count),
+    ("edge of the root cell in edges of the particles' box", "enlarge", Quantity::Plain),
+    ("M2L pairs streamed, masked ones included", "streamed/m2l", Quantity::Count),
+    ("P2P pairs streamed", "streamed/p2p", Quantity::Count),
+    ("targets computed again in wider arithmetic", "recomputed", Quantity::Count),
+    ("pairs too close for the arithmetic of P2P", "close_pairs", Quantity::Count),
+    ("words of sources over the link", "words/j", Quantity::Count),
+    ("words of targets over the link", "words/i", Quantity::Count),
+    ("words of results over the link", "words/result", Quantity::Count),
+];
+
+/// The parts of the error as a table of a page.
+fn causes(budget: &Budget, data: &Data) -> Table {
+    let row = |(of, parts): (&str, &Parts)| {
+        let first = if parts.rounding > parts.truncation { "rounding" } else { "truncation" };
+        let cell = |key: &str| data.cell(&format!("budget/{of}/{key}"), Quantity::Error);
+        let cells = [first, "grid", "p2p", "m2l", "total"].map(cell);
+        std::iter::once(Cell::text(of)).chain(cells).collect()
+    };
+    let heads = ["of"].into_iter().chain(page::CAUSES).map(String::from).collect();
+    let both = [Some(("potential", &budget.potential)), budget.gradient.as_ref().map(|g| ("gradient", g))];
+    Table {
+        caption: "Relative L2 errors by their causes".into(),
+        heads,
+        rows: both.into_iter().flatten().map(row).collect(),
+    }
 }

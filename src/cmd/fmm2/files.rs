@@ -1,6 +1,6 @@
 //! The input and output files of an FMM in two dimensions.
 
-use super::super::fmm::files::save;
+use super::super::fmm::files::{Memory, save};
 use super::super::fmm::roofline;
 use super::{Args, BYTES_A_POINT, ChargeArg, DistArg, KernelArg, table};
 use fmm::data::plane::{Distribution, Points};
@@ -10,8 +10,10 @@ use fmm::plane::Solution;
 use fmm::plane::stats::Stats;
 use pairforge::plane::Geometry;
 use pg2::graph::Graph;
+use pipelines::predict::roofline::Prediction;
 use terminal::failure::Failure;
 use terminal::files::{self, Files};
+use terminal::report::Data;
 use terminal::{memory, output, particles};
 
 impl Args {
@@ -69,6 +71,17 @@ fn columns(args: &Args, solutions: &[Solution]) -> Vec<(String, Vec<f64>)> {
     solutions.iter().enumerate().flat_map(of).collect()
 }
 
+/// The keys of `--json`.
+#[derive(serde::Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    stats: &'a Stats,
+    memory: Memory,
+    /// P2P as other machines would take it, with `--report`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machines: Option<Vec<Prediction>>,
+}
+
 /// Writes what was asked for, with P2P as GPUs and boards would take it in the report.
 pub fn write(
     args: &Args,
@@ -81,15 +94,16 @@ pub fn write(
         let columns: Vec<(String, &[f64])> = columns.iter().map(|(name, c)| (name.clone(), &c[..])).collect();
         save(path, &columns, &at.targets.unwrap_or(at.sources))?;
     }
+    let mut report = Report { stats, memory: Memory { peak: memory::peak() }, machines: None };
+    if args.report.is_some() && args.targets.is_none() {
+        let ran = roofline::Ran { n: stats.n, pairs: stats.pairs.p2p };
+        report.machines = Some(roofline::predictions(p2p, &args.engine, &ran)?);
+    }
     if let Some(path) = &args.json {
-        output::write_json(path, stats)?;
+        output::write_json(path, &report)?;
     }
     if let Some(path) = &args.report {
-        let ran =
-            roofline::Ran { backend: &stats.backend, n: stats.n, pairs: stats.pairs.p2p, seconds: stats.seconds.p2p };
-        let is_apart = args.targets.is_some();
-        let predicted = if is_apart { Vec::new() } else { roofline::rows(p2p, &args.engine, &ran)? };
-        output::write_text(path, &table::html(stats, predicted)?)?;
+        output::write_text(path, &table::page(stats, &Data::new(&report)).html()?)?;
     }
     output::print(&table::text(stats))
 }

@@ -1,9 +1,9 @@
 //! The table of an FMM in two dimensions, for a terminal and as a page.
 
-use super::super::fmm::page::{self, Page, Row};
+use super::super::fmm::page::{self, Row};
 use super::super::fmm::roofline;
 use fmm::plane::stats::Stats;
-use terminal::failure::Failure;
+use terminal::report::{Block, Data, Page, Quantity, Section};
 
 /// The stages in the order of the algorithm.
 fn rows(s: &Stats) -> Vec<Row> {
@@ -76,18 +76,48 @@ fn errors(s: &Stats) -> Vec<(&'static str, String)> {
     errors
 }
 
-/// The table as a self-contained page.
-pub fn html(s: &Stats, predicted: Vec<roofline::Row>) -> Result<String, Failure> {
-    let mut facts = errors(s);
-    facts.push(("targets computed again in wider arithmetic", s.recomputed.to_string()));
-    facts.push(("pairs too close for the arithmetic of P2P", s.close_pairs.to_string()));
-    facts.push(("flags", if s.flags.is_empty() { "none".into() } else { s.flags.join(", ") }));
-    facts.push(("words of sources, targets, results", format!("{}, {}, {}", s.words.j, s.words.i, s.words.result)));
-    let title = format!("FMM of {} points of a plane on {}", s.n, s.backend);
-    let settings = format!(
-        "kernel {}, order {}, theta {}, about {} points in a finest box, {} levels; {:.4} s in all",
-        s.kernel, s.order, s.theta, s.leaf, s.levels, s.seconds.total
-    );
-    Page { title, settings, rows: page::shown(rows(s), false), notes: Vec::new(), facts, parts: Vec::new(), predicted }
-        .html()
+/// The page of `--report`.
+pub fn page(s: &Stats, data: &Data) -> Page {
+    let mut accuracy = Vec::new();
+    if s.error.is_some() {
+        accuracy.push(page::facts(data, &ERRORS));
+    }
+    let flags = Block::Facts(vec![("flags".into(), data.words("flags"))]);
+    Page {
+        title: format!("FMM of {} points of a plane on {}", s.n, s.backend),
+        about: format!(
+            "kernel {}, order {}, theta {}, about {} points in a finest box",
+            s.kernel, s.order, s.theta, s.leaf
+        ),
+        first: page::first(data),
+        sections: vec![
+            page::time(data, &rows(s), Vec::new()),
+            Section::new("Errors", accuracy),
+            Section::new("Counts", vec![page::facts(data, &NUMBERS), flags]),
+            roofline::section(data),
+        ],
+    }
 }
+
+/// Errors as facts of a page.
+const ERRORS: [(&str, &str, Quantity); 7] = [
+    ("targets compared with direct summation", "error/samples", Quantity::Count),
+    ("potential, relative L2 error", "error/potential_rel_l2", Quantity::Error),
+    ("potential, largest relative error of a target", "error/potential_largest", Quantity::Error),
+    ("gradient, relative L2 error", "error/gradient_rel_l2", Quantity::Error),
+    ("gradient, median relative error", "error/gradient_median", Quantity::Error),
+    ("gradient, 99th percentile", "error/gradient_p99", Quantity::Error),
+    ("gradient, largest relative error of a target", "error/gradient_largest", Quantity::Error),
+];
+
+/// Counts as facts of a page.
+const NUMBERS: [(&str, &str, Quantity); 8] = [
+    ("order", "order", Quantity::Count),
+    ("opening angle theta", "theta", Quantity::Plain),
+    ("points of a finest box", "leaf", Quantity::Count),
+    ("targets computed again in wider arithmetic", "recomputed", Quantity::Count),
+    ("pairs too close for the arithmetic of P2P", "close_pairs", Quantity::Count),
+    ("words of sources over the link", "words/j", Quantity::Count),
+    ("words of targets over the link", "words/i", Quantity::Count),
+    ("words of results over the link", "words/result", Quantity::Count),
+];

@@ -1,7 +1,7 @@
 //! Bars in groups: a group for each category, in it a bar for each series.
 
 use super::axis::{Axis, Scale, label};
-use super::{LEFT, Legend, PANEL, TOP, escaped, grid, head, names};
+use super::{ALONE, Legend, escaped, grid, head, names};
 use std::fmt::Write;
 
 pub struct Bars {
@@ -20,16 +20,16 @@ pub type BarSeries = (String, usize, Vec<Option<f64>>);
 impl Bars {
     /// The figure.
     pub fn svg(&self) -> String {
-        let bottom = TOP + PANEL.1;
+        let bottom = ALONE.bottom();
         let values = || self.series.iter().flat_map(|s| s.2.iter().flatten().copied());
-        let y = Scale::linear(values().chain([0.0]), bottom, TOP);
+        let y = Scale::linear(values().chain([0.0]), bottom, ALONE.top);
         let mut out = head(&self.title, &self.note, self.series.len());
-        grid(&mut out, &y, self.y.unit);
-        names(&mut out, "", &self.y.name);
-        let group = PANEL.0 / self.categories.len().max(1) as f64;
+        grid(&mut out, &ALONE, &y, self.y.unit);
+        names(&mut out, &ALONE, "", &self.y.name);
+        let group = ALONE.width / self.categories.len().max(1) as f64;
         let width = 0.84 * group / self.series.len().max(1) as f64;
         for (k, category) in self.categories.iter().enumerate() {
-            let left = LEFT + group * k as f64;
+            let left = ALONE.left + group * k as f64;
             let _ = writeln!(
                 out,
                 "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" class=\"ink\">{}</text>",
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(found.len(), 3, "{svg}");
         let heights: Vec<f64> = found.iter().map(|l| of(l, "height")).collect();
         assert!((heights[0] - 2.0 * heights[1]).abs() < 0.3 && (heights[1] - 2.0 * heights[2]).abs() < 0.3, "{svg}");
-        assert!(found.iter().all(|l| (of(l, "y") + of(l, "height") - TOP - PANEL.1).abs() < 0.2), "{svg}");
+        assert!(found.iter().all(|l| (of(l, "y") + of(l, "height") - ALONE.bottom()).abs() < 0.2), "{svg}");
         assert!(found[2].contains("paper, sort: 10 %"), "{svg}");
     }
 }

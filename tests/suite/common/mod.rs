@@ -1,6 +1,8 @@
 //! The built command in a folder of its own, and kernels and records that several tests use.
 
 pub mod board;
+#[cfg(unix)]
+pub mod browser;
 pub mod command;
 pub mod network;
 #[cfg(unix)]

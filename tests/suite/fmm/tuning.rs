@@ -300,8 +300,8 @@ fn a_budget_says_which_stage_needs_bits() {
         assert!(ended.out.contains("grid  P2P formats") && ended.out.contains(advice), "{}", ended.out);
         // The page has the numbers of the terminal.
         let page = p.text("r.html");
-        let cell = format!("<td>{:.3e}</td>", number(largest));
-        assert!(page.contains("<th>P2P formats</th>") && page.contains(&cell) && page.contains(advice), "{page}");
+        let cell = format!("data-key=\"/budget/gradient/{largest}\">{:.2e}</data>", number(largest));
+        assert!(page.contains(">P2P formats</th>") && page.contains(&cell) && page.contains(advice), "{page}");
     }
     assert!(stats(&p, "--n 100 --check 20")["budget"].is_null());
 }

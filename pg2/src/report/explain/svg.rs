@@ -4,8 +4,11 @@
 //! is its delay line, and the registers it costs), and drops into the operators that read it. Values that settle
 //! once, from parameters and constants alone, are left out: they cost no delay.
 
+use super::{Row, row as row_of};
 use crate::backend::build::Built;
 use crate::graph::{NodeId, NodeKind};
+use crate::middle::lines::Lines;
+use crate::syntax::sources::Text;
 use std::fmt::Write as _;
 
 /// Widths and heights in pixels.
@@ -15,8 +18,10 @@ const LEFT: u32 = 110;
 const TOP: u32 = 66;
 const RIGHT: u32 = 220;
 
-/// Draws a built kernel as SVG text. Its size grows with cycles times values.
-pub fn svg(built: &Built) -> String {
+/// Draws a built kernel as SVG text; `text` is its source. Its size grows with cycles times values. Classes stand beside the colours, for
+/// pages with colours of their own.
+pub fn svg<'a>(built: &Built, text: impl Into<Text<'a>>) -> String {
+    let lines = Lines::new(text.into());
     let (graph, s) = (&built.graph, &built.schedule);
     let drawn = |k: usize| !s.fixed[k] && !matches!(graph.nodes[k].kind, NodeKind::Const { .. });
     let mut order: Vec<usize> = (0..graph.nodes.len()).filter(|k| drawn(*k)).collect();
@@ -27,9 +32,9 @@ pub fn svg(built: &Built) -> String {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
          font-family=\"DejaVu Sans, sans-serif\" font-size=\"12\">\n\
-         <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
-         <text x=\"12\" y=\"20\" font-size=\"15\" font-weight=\"bold\">{}</text>\n\
-         <text x=\"12\" y=\"36\" fill=\"#57606a\">{} cycles at {} MHz on {}; {} register bits in operators, {} in delays</text>\n",
+         <rect width=\"{width}\" height=\"{height}\" class=\"ground\" fill=\"#ffffff\"/>\n\
+         <text x=\"12\" y=\"20\" class=\"ink\" font-size=\"15\" font-weight=\"bold\">{}</text>\n\
+         <text x=\"12\" y=\"36\" class=\"soft\" fill=\"#57606a\">{} cycles at {} MHz on {}; {} register bits in operators, {} in delays</text>\n",
         escape(&graph.name),
         s.depth,
         built.library.clock.mhz,
@@ -43,7 +48,7 @@ pub fn svg(built: &Built) -> String {
     }
     for &k in &order {
         let at = row[k].expect("a drawn value has a row");
-        value(&mut out, built, k, at);
+        value(&mut out, built, &row_of(built, &lines, k), at);
     }
     out.push_str("</svg>\n");
     out
@@ -69,7 +74,7 @@ fn grid(out: &mut String, depth: u32, height: u32) {
         let shade = if strong { "#d0d7de" } else { "#eef1f4" };
         let _ = writeln!(
             out,
-            "<line x1=\"{0}\" y1=\"{1}\" x2=\"{0}\" y2=\"{2}\" stroke=\"{shade}\"/>",
+            "<line x1=\"{0}\" y1=\"{1}\" x2=\"{0}\" y2=\"{2}\" class=\"grid\" stroke=\"{shade}\"/>",
             x(cycle),
             TOP - 4,
             height - 10
@@ -77,7 +82,7 @@ fn grid(out: &mut String, depth: u32, height: u32) {
         if strong {
             let _ = writeln!(
                 out,
-                "<text x=\"{}\" y=\"{}\" fill=\"#57606a\" text-anchor=\"middle\">{cycle}</text>",
+                "<text x=\"{}\" y=\"{}\" class=\"soft\" fill=\"#57606a\" text-anchor=\"middle\">{cycle}</text>",
                 x(cycle),
                 TOP - 8
             );
@@ -98,7 +103,7 @@ fn wires(out: &mut String, built: &Built, row: &[Option<u32>], k: usize) {
             last = last.max(s.start[user]);
             let _ = writeln!(
                 out,
-                "<path d=\"M{0} {1} V{2}\" stroke=\"#8c959f\" stroke-width=\"1\" fill=\"none\"/>",
+                "<path d=\"M{0} {1} V{2}\" class=\"wire\" stroke=\"#8c959f\" stroke-width=\"1\" fill=\"none\"/>",
                 x(s.start[user]),
                 y(own) + APART,
                 y(to)
@@ -114,7 +119,7 @@ fn wires(out: &mut String, built: &Built, row: &[Option<u32>], k: usize) {
         last = last.max(ready + 1);
         let _ = writeln!(
             out,
-            "<line x1=\"{0}\" y1=\"{2}\" x2=\"{1}\" y2=\"{2}\" stroke=\"#bf6a02\" stroke-width=\"{thickness:.1}\">\
+            "<line x1=\"{0}\" y1=\"{2}\" x2=\"{1}\" y2=\"{2}\" class=\"held\" stroke=\"#bf6a02\" stroke-width=\"{thickness:.1}\">\
              <title>waits {3} cycles: {bits} bits</title></line>",
             x(ready),
             x(last),
@@ -125,8 +130,8 @@ fn wires(out: &mut String, built: &Built, row: &[Option<u32>], k: usize) {
 }
 
 /// The box of an operator, or the mark of a pin, with its name.
-fn value(out: &mut String, built: &Built, k: usize, at: u32) {
-    let (graph, s) = (&built.graph, &built.schedule);
+fn value(out: &mut String, built: &Built, row: &Row, at: u32) {
+    let (graph, s, k) = (&built.graph, &built.schedule, row.node as usize);
     let node = &graph.nodes[k];
     let (left, middle) = (x(s.start[k]), y(at));
     let what = match &node.kind {
@@ -138,8 +143,8 @@ fn value(out: &mut String, built: &Built, k: usize, at: u32) {
         let middle = middle + APART;
         let _ = writeln!(
             out,
-            "<circle cx=\"{left}\" cy=\"{middle}\" r=\"4\" fill=\"#1b7f4b\"/>\
-             <text x=\"{}\" y=\"{}\" text-anchor=\"end\">{} <tspan fill=\"#57606a\">{}</tspan></text>",
+            "<circle cx=\"{left}\" cy=\"{middle}\" r=\"4\" class=\"pin\" fill=\"#1b7f4b\"/>\
+             <text x=\"{}\" y=\"{}\" class=\"ink\" text-anchor=\"end\">{} <tspan class=\"soft\" fill=\"#57606a\">{}</tspan></text>",
             left - 8,
             middle + 4,
             escape(&node.name),
@@ -151,24 +156,39 @@ fn value(out: &mut String, built: &Built, k: usize, at: u32) {
     let wide = (s.latency[k] * CYCLE).max(6);
     let _ = writeln!(
         out,
-        "<rect x=\"{left}\" y=\"{}\" width=\"{wide}\" height=\"20\" rx=\"3\" fill=\"#dbe9f6\" stroke=\"#2f6f9f\">\
-         <title>{what}: cycles {} to {}, {} register bits</title></rect>",
+        "<rect x=\"{left}\" y=\"{}\" width=\"{wide}\" height=\"20\" rx=\"3\" class=\"operator\" fill=\"#dbe9f6\" stroke=\"#2f6f9f\">\
+         <title>{}</title></rect>",
         middle - 10,
-        s.start[k],
-        s.start[k] + s.latency[k],
-        s.operator_bits[k]
+        escape(&about(row))
     );
     let name = if node.name.is_empty() { String::new() } else { format!(" {}", escape(&node.name)) };
     let output = graph.outputs.iter().find(|o| o.value.0 as usize == k);
     let to = output.map_or(String::new(), |o| format!(" → {}", escape(&graph.pins[o.pin].column(o.element))));
     let _ = writeln!(
         out,
-        "<text x=\"{}\" y=\"{}\"><tspan fill=\"#1d4e75\">{what}</tspan><tspan font-weight=\"bold\">{name}</tspan>\
-         <tspan fill=\"#57606a\"> {}{to}</tspan></text>",
+        "<text x=\"{}\" y=\"{}\" class=\"ink\"><tspan class=\"accent\" fill=\"#1d4e75\">{what}</tspan><tspan font-weight=\"bold\">{name}</tspan>\
+         <tspan class=\"soft\" fill=\"#57606a\"> {}{to}</tspan></text>",
         left + wide + 4,
         middle - APART,
         node.format
     );
+}
+
+/// The words of an operator's box.
+fn about(row: &Row) -> String {
+    let Row { operator, name, formats, start, ready, line, operator_bits, delay_bits, multipliers, rom_bits, .. } = row;
+    let mut words = format!(
+        "{operator} {name}: cycles {start} to {ready}, {operator_bits} register bits and {delay_bits} of delays; {formats}"
+    );
+    for (count, what) in [(*multipliers as u64, "multipliers"), (*rom_bits, "bits of tables")] {
+        if count > 0 {
+            let _ = write!(words, ", {count} {what}");
+        }
+    }
+    if *line > 0 {
+        let _ = write!(words, "; line {line}");
+    }
+    words
 }
 
 fn escape(text: &str) -> String {
