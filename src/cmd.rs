@@ -21,6 +21,7 @@ mod lanes;
 mod list;
 mod lsp;
 mod man;
+mod nbody;
 mod new;
 #[cfg(test)]
 mod reference;
@@ -36,7 +37,7 @@ use terminal::files::Files;
 pub const PROGRAM: &str = "pairforge";
 
 /// The commands that show progress.
-const SHOW_PROGRESS: [&str; 7] = ["build", "explain", "explore", "fmm", "fmm2", "run", "synth"];
+const SHOW_PROGRESS: [&str; 8] = ["build", "explain", "explore", "fmm", "fmm2", "nbody", "run", "synth"];
 
 const QUIET: &str = "quiet";
 
@@ -82,6 +83,8 @@ pub enum Command {
     Fmm(fmm::Args),
     /// Run the adaptive Fast Multipole Method in two dimensions
     Fmm2(fmm2::Args),
+    /// Run an N-body simulation: start models, snapshots, energies over time
+    Nbody(nbody::Args),
     /// Run the benchmarks, each printing its figure and its input
     Bench(bench::Args),
     /// Generate kernels
@@ -118,6 +121,7 @@ impl Command {
             Command::Synth(args) => args.files(),
             Command::Fmm(args) => args.files(),
             Command::Fmm2(args) => args.files(),
+            Command::Nbody(args) => args.files(),
             Command::Bench(args) => args.files(),
             Command::Gen(args) => args.files(),
             Command::Import(args) => args.files(),
@@ -148,6 +152,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Synth(args) => synth::run(args),
         Command::Fmm(args) => fmm::run(args),
         Command::Fmm2(args) => fmm2::run(args),
+        Command::Nbody(args) => nbody::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Gen(args) => r#gen::run(args),
         Command::Import(args) => import::run(args),

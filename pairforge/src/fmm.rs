@@ -35,6 +35,7 @@ mod known;
 #[cfg(not(feature = "kernels"))]
 mod native;
 mod options;
+mod pinned;
 #[cfg(feature = "kernels")]
 pub mod predict;
 #[cfg(feature = "mpi")]
@@ -57,6 +58,7 @@ pub use fmm::octree::{Cancel, Coincident, Outputs, Precision, Solutions};
 pub use options::Options;
 #[cfg(feature = "kernels")]
 pub use options::{M2l, Translations};
+pub use pinned::Pinned;
 
 use crate::Error;
 use crate::turn::{Turn, locked};
@@ -109,7 +111,16 @@ struct Opened {
     native: Option<Native>,
     hessian: bool,
     /// Options that keep the tolerance of the first run.
-    found: Mutex<Option<FmmOptions>>,
+    found: Mutex<Option<Found>>,
+}
+
+/// Options of the method that an earlier plan has found.
+#[derive(Clone)]
+enum Found {
+    /// Leaves are sized anew for the number of particles.
+    Sized(FmmOptions),
+    /// They stay as they are.
+    Pinned(FmmOptions),
 }
 
 /// Results: the fields of all sets of charges with the report, and the plan where there is one on the CPU.
@@ -242,7 +253,7 @@ impl<'a> Plan<'a> {
             }
         };
         if let Some(plan) = plan {
-            locked(&fmm.found).get_or_insert_with(|| plan.options.clone());
+            locked(&fmm.found).get_or_insert_with(|| Found::Sized(plan.options.clone()));
             locked(&self.kept).get_or_insert_with(|| Arc::new(plan));
         }
         Ok(solutions)
@@ -255,9 +266,14 @@ impl<'a> Plan<'a> {
         }
         let fmm = &*self.fmm.0;
         let Some(options) = locked(&fmm.found).clone() else { return Ok(None) };
+        let geometry = self.positions.geometry();
+        let options = match options {
+            Found::Sized(options) => self.fmm.sized(&options, geometry.sources[0].len())?,
+            Found::Pinned(options) => options,
+        };
         let plan = match &fmm.native {
-            Some(native) => native.plan(self.positions.geometry(), &options)?,
-            None => fmm.solver.take()?.plan(self.positions.geometry(), &options)?,
+            Some(native) => native.plan(geometry, &options)?,
+            None => fmm.solver.take()?.plan(geometry, &options)?,
         };
         Ok(Some(locked(&self.kept).get_or_insert_with(|| Arc::new(plan)).clone()))
     }

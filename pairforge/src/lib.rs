@@ -59,6 +59,7 @@ pub mod fmm;
 pub mod kernel;
 #[cfg(feature = "kernels")]
 pub mod manifest;
+pub mod nbody;
 pub mod plane;
 pub mod random;
 mod turn;

@@ -112,7 +112,7 @@ pub struct Args {
     /// Cartesian is the paper's expansion, which M2L kernels compute. Solid harmonics, also the default of --tol and on a GPU, are more
     /// accurate at the same order. Chebyshev polynomials are for a P2P kernel that is not 1/r.
     #[arg(long, value_enum)]
-    expansion: Option<BasisArg>,
+    expansion: Option<ExpansionArg>,
     /// Arithmetic of native code [default: f64, or what --tol needs]
     #[arg(long, value_enum)]
     precision: Option<PrecisionArg>,
@@ -178,7 +178,7 @@ pub const BYTES_A_PARTICLE: u64 = 200;
 macro_rules! choice {
     ($name:ident => $of:ty { $($word:ident),* }) => {
         #[derive(Clone, Copy, ValueEnum)]
-        enum $name { $($word),* }
+        pub enum $name { $($word),* }
         impl From<$name> for $of {
             fn from(x: $name) -> $of {
                 match x { $($name::$word => <$of>::$word),* }
@@ -189,7 +189,7 @@ macro_rules! choice {
 choice!(PlaceArg => Translations { Cpu, Gpu });
 choice!(DistArg => Distribution { Uniform, Normal, Layer, Sphere, Plummer });
 choice!(ChargeArg => Charge { Random, Positive, Mass });
-choice!(BasisArg => Basis { Cartesian, Solid, Chebyshev });
+choice!(ExpansionArg => Basis { Cartesian, Solid, Chebyshev });
 choice!(CoincidentArg => Coincident { Include, Exclude });
 choice!(PrecisionArg => Precision { F32, F64 });
 

@@ -213,6 +213,58 @@ static PAGES: &[Page] = &[
         ],
     },
     Page {
+        command: "nbody",
+        headings: &[
+            (
+                PROBLEM,
+                &[
+                    "model",
+                    "n",
+                    "seed",
+                    "w0",
+                    "virial",
+                    "galaxy",
+                    "mass_ratio",
+                    "separation",
+                    "pericentre",
+                    "eps",
+                    "p2p",
+                    "params",
+                ],
+            ),
+            ("Integration", &["step", "until", "resume"]),
+            (ACCURACY, &["tol", "order", "expansion", "theta", "precision", "direct"]),
+            (PLACE, &["backend", "threads", "leaf"]),
+            (ENGINE, &["pipelines", "groups", "ii", "jmem", "stream"]),
+            (
+                OUTPUT,
+                &[
+                    "output",
+                    "snapshot_every",
+                    "snapshots",
+                    "log_every",
+                    "restart_every",
+                    "unit_length",
+                    "unit_mass",
+                    "quiet",
+                ],
+            ),
+        ],
+        examples: &[
+            ("nbody --n 10000 --until 10 -o out", "a Plummer sphere, with its energies and snapshots"),
+            ("nbody --resume out --until 20", "the same run, from where it ended or was interrupted"),
+            ("nbody --model king --w0 7 --n 100000 --tol 1e-4 -o king", "forces to a wanted error"),
+            (
+                "nbody --model galaxies --galaxy king --snapshot-every 64 -o merger",
+                "two galaxies, with a series of snapshots",
+            ),
+            (
+                "nbody --n 1000 --direct --backend emulator --pipelines 16 -o exact",
+                "all pairs, by the bits of pipelines",
+            ),
+        ],
+    },
+    Page {
         command: "fmt",
         headings: &[],
         examples: &[

@@ -17,6 +17,7 @@ pub mod particles;
 pub mod program;
 pub mod progress;
 pub mod report;
+pub mod snapshot;
 pub mod source;
 pub mod tables;
 pub mod vtk;

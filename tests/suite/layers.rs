@@ -35,7 +35,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("fmm/src", &["shown", "parallel", "arith", "data", "tree", "direct", "expansion", "stages", "octree", "plane"]),
     ("pipelines/src", &["encode", "job", "driver", "backends", "octree", "plane", "cells", "predict"]),
     ("gpu/src", &["cuda", "backend", "octree", "plane"]),
-    ("pairforge/src", &["error", "setters", "turn", "backends", "random", "manifest", "kernel", "fmm", "plane"]),
+    (
+        "pairforge/src",
+        &["error", "setters", "turn", "backends", "random", "manifest", "kernel", "fmm", "plane", "nbody"],
+    ),
     (
         "terminal/src",
         &[
@@ -46,6 +49,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "memory",
             "input",
             "particles",
+            "snapshot",
             "include",
             "source",
             "files",

@@ -29,6 +29,7 @@ mod link;
 mod lint;
 mod lsp;
 mod mapped;
+mod nbody;
 mod new;
 mod outputs;
 mod overwriting;

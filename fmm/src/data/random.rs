@@ -75,7 +75,7 @@ impl Random {
     }
 
     /// A direction on the unit sphere: the z coordinate, then the azimuth.
-    fn direction(&mut self) -> [f64; 3] {
+    pub fn direction(&mut self) -> [f64; 3] {
         let z = 1.0 - 2.0 * self.unit();
         let azimuth = 2.0 * PI * self.unit();
         let rho = (1.0 - z * z).max(0.0).sqrt();

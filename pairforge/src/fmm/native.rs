@@ -46,7 +46,7 @@ impl Solver {
         Some(self.clone())
     }
 
-    fn options_for(&self, n: usize) -> FmmOptions {
+    pub fn options_for(&self, n: usize) -> FmmOptions {
         let mut options = self.options.clone();
         if self.asked.leaf.is_none() && !options.near_only {
             let Shape { leaf, enlarge } = tune::native_shape(&self.known.costs, n, &options, true);
@@ -61,12 +61,16 @@ impl Solver {
         Task { asked, options: &options, problem, known, native: true, p2p: None }.run(None, &mut [], progress)
     }
 
-    pub fn plan(&self, geometry: Geometry, options: &FmmOptions) -> Result<Plan, Error> {
+    pub fn sized(&self, found: &FmmOptions, n: usize) -> FmmOptions {
         let FmmOptions { leaf, enlarge, .. } = match self.asked.leaf {
-            None => self.options_for(geometry.sources[0].len()),
-            Some(_) => options.clone(),
+            None => self.options_for(n),
+            Some(_) => found.clone(),
         };
-        Ok(Plan::new(geometry, &FmmOptions { leaf, enlarge, ..options.clone() })?)
+        FmmOptions { leaf, enlarge, ..found.clone() }
+    }
+
+    pub fn plan(&self, geometry: Geometry, options: &FmmOptions) -> Result<Plan, Error> {
+        Ok(Plan::new(geometry, options)?)
     }
 
     pub fn again(&mut self, plan: &Plan, problem: &Problem, progress: &mut Progress) -> Result<Solutions, Error> {

@@ -202,14 +202,18 @@ impl Solver {
         Ok(None)
     }
 
-    /// A plan for other positions with options that were found for a problem like it.
+    /// Options that were found for a problem like one of so many sources.
+    pub fn sized(&self, found: &FmmOptions, n: usize) -> FmmOptions {
+        sized(&self.asked, found, self.options_for(n))
+    }
+
+    /// A plan for other positions with such options.
     pub fn plan(&self, geometry: Geometry, options: &FmmOptions) -> Result<Plan, Error> {
         let Solver { asked, route, known, .. } = self;
-        let of_number = self.options_for(geometry.sources[0].len());
-        let (options, problem) = (sized(asked, options, of_number), Problem { geometry, sets: Vec::new() });
+        let problem = Problem { geometry, sets: Vec::new() };
         let p2p = self.p2p().map(of_graph);
-        let task = Task { asked, options: &options, problem: &problem, known, native: route.native, p2p };
-        Ok(Plan::for_kernel(geometry, &options, task.expanded())?)
+        let task = Task { asked, options, problem: &problem, known, native: route.native, p2p };
+        Ok(Plan::for_kernel(geometry, options, task.expanded())?)
     }
 
     /// Runs a plan that was made before with other charges.
@@ -228,7 +232,7 @@ pub struct Native {
 }
 
 impl Native {
-    fn options_for(&self, n: usize) -> FmmOptions {
+    pub fn options_for(&self, n: usize) -> FmmOptions {
         self.route.options_for(&self.asked, &self.known, None, n)
     }
 
@@ -239,10 +243,14 @@ impl Native {
         Task { asked, options: &options, problem, known, native: true, p2p: None }.run(None, &mut [], progress)
     }
 
+    /// As [`Solver::sized`].
+    pub fn sized(&self, found: &FmmOptions, n: usize) -> FmmOptions {
+        sized(&self.asked, found, self.options_for(n))
+    }
+
     /// As [`Solver::plan`].
     pub fn plan(&self, geometry: Geometry, options: &FmmOptions) -> Result<Plan, Error> {
-        let of_number = self.options_for(geometry.sources[0].len());
-        Ok(Plan::new(geometry, &sized(&self.asked, options, of_number))?)
+        Ok(Plan::new(geometry, options)?)
     }
 }
 

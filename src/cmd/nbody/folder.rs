@@ -1,0 +1,86 @@
+//! The files of a run in its folder. Each appears whole.
+
+use super::track::Track;
+use super::{Args, SnapshotArg, figure};
+use fmm::shown;
+use pairforge::nbody::{Conserved, Observed};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use terminal::failure::Failure;
+use terminal::output::{self, Batch};
+use terminal::snapshot::{Kept, Restart, Snapshot, Units};
+
+/// What a run is taken up from.
+pub const RESTART: &str = "restart.hdf5";
+const ENERGIES: &str = "energy.csv";
+const FIGURE: &str = "energy.svg";
+
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// A folder without a run.
+    pub fn new(path: &Path) -> Result<Folder, Failure> {
+        if let Some(found) = [RESTART, ENERGIES].into_iter().find(|name| path.join(name).exists()) {
+            let dir = shown::path(path);
+            let what =
+                format!("holds a run already ({found}); go on with it by --resume {dir}, or name another folder");
+            return Err(Failure::file(path, what));
+        }
+        output::check_folder(path)?;
+        Ok(Folder(path.to_path_buf()))
+    }
+
+    /// The folder of a run.
+    pub fn again(path: PathBuf) -> Folder {
+        Folder(path)
+    }
+
+    pub fn summary(&self) -> String {
+        format!("{}: {ENERGIES}, {FIGURE}, snapshots, and {RESTART} to go on from", shown::path(&self.0))
+    }
+
+    /// Writes some files, all of them or none.
+    fn write(&self, files: &[(&str, &[u8])]) -> Result<(), Failure> {
+        let _made = output::Folder::at(&self.0)?;
+        let mut batch = Batch::default();
+        files.iter().try_for_each(|(name, bytes)| batch.add(&self.0.join(name), |out| out.write_all(bytes)))?;
+        batch.finish()
+    }
+
+    pub fn snapshot(&self, observed: &Observed, number: u64, args: &Args) -> Result<(), Failure> {
+        let snapshot = Snapshot { time: observed.time, bodies: observed.bodies, units: args.units() };
+        let (bytes, ending) = match args.snapshots {
+            SnapshotArg::Hdf5 => (snapshot.hdf5().map_err(encoded)?, "hdf5"),
+            SnapshotArg::Csv => (snapshot.csv().into_bytes(), "csv"),
+            SnapshotArg::None => return Ok(()),
+        };
+        self.write(&[(&format!("snapshot_{number:03}.{ending}"), &bytes)])
+    }
+
+    pub fn restart(&self, kept: Vec<Kept>, units: Units, words: &[String], hash: u64) -> Result<(), Failure> {
+        let time = kept[0].log.iter().rev().nth(Conserved::COLUMNS.len() - 1).copied().unwrap_or(0.0);
+        let restart = Restart { time, units, words: words.to_vec(), hash, kept };
+        self.write(&[(RESTART, &restart.hdf5().map_err(encoded)?)])
+    }
+
+    /// The sums over time as a table and a figure.
+    pub fn energies(&self, tracks: &[Track], args: &Args) -> Result<(), Failure> {
+        let track = &tracks[0];
+        self.write(&[(ENERGIES, table(&track.log).as_bytes()), (FIGURE, figure::energies(track, args).as_bytes())])
+    }
+}
+
+fn encoded(e: impl std::fmt::Display) -> Failure {
+    Failure::Input(format!("a snapshot cannot be made: {e}"))
+}
+
+/// The sums, with the energy and its change as a part of the first one.
+fn table(log: &[Conserved]) -> String {
+    let mut text = Conserved::COLUMNS.join(",") + ",energy,error\n";
+    for sums in log {
+        let first = log[0].energy();
+        sums.row().iter().for_each(|x| write!(text, "{x:?},").expect("a string grows"));
+        writeln!(text, "{:?},{:?}", sums.energy(), (sums.energy() - first) / first).expect("a string grows");
+    }
+    text
+}

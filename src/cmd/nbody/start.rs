@@ -1,0 +1,96 @@
+//! The beginning of a run: bodies, options of the forces, and the integrator.
+
+use super::track::Track;
+use super::{Args, GalaxyArg, ModelArg, entry};
+use fmm::octree::MOST_PARTICLES;
+use pairforge::fmm::{Basis, Options, Precision};
+use pairforge::kernel::Kernel;
+use pairforge::nbody::model::{self, Galaxies, Model};
+use pairforge::nbody::{Bodies, Leapfrog, State};
+use terminal::failure::Failure;
+use terminal::progress::Stages;
+use terminal::{memory, source};
+
+/// The least memory of a run for each body: an FMM, the body, and the copies in which files are made.
+const BYTES_A_BODY: u64 = super::super::fmm::BYTES_A_PARTICLE + 300;
+
+/// An integration from the start.
+pub fn track(args: &Args, backend: &str) -> Result<Track, Failure> {
+    let bodies = bodies(args)?;
+    let n = bodies.len();
+    let options = options(args, backend, n)?;
+    let mut shown = Stages::new(Some(backend));
+    let progress = &mut |stage, done, total| shown.at(stage, done, total);
+    let integrator = Leapfrog::start_with(bodies, &options, args.step, progress)?;
+    Ok(Track::new(backend, n, Box::new(integrator)))
+}
+
+/// The same from what was kept of it.
+pub fn again(args: &Args, backend: &str, state: State) -> Result<Track, Failure> {
+    let n = state.bodies.len();
+    let options = options(args, backend, n)?;
+    let integrator = Leapfrog::resume(state, &options, args.step)?;
+    Ok(Track::new(backend, n, Box::new(integrator)))
+}
+
+fn bodies(args: &Args) -> Result<Bodies, Failure> {
+    if args.n > MOST_PARTICLES {
+        return Err(Failure::Usage(format!("--n takes up to {MOST_PARTICLES} bodies, not {}", args.n)));
+    }
+    memory::check(args.n as u64 * BYTES_A_BODY, format!("a run of {} bodies", args.n))?;
+    Ok(model::bodies(&args.start_model(), args.n, args.seed)?)
+}
+
+impl Args {
+    fn start_model(&self) -> Model {
+        let king = Model::King { w0: self.w0 };
+        match self.model {
+            ModelArg::Plummer => Model::Plummer,
+            ModelArg::King => king,
+            ModelArg::Collapse => Model::Collapse { virial: self.virial },
+            ModelArg::Galaxies => {
+                let of = Box::new(if self.galaxy == GalaxyArg::King { king } else { Model::Plummer });
+                let Args { mass_ratio: ratio, separation, pericentre, .. } = *self;
+                Model::Galaxies(Galaxies { of, ratio, separation, pericentre })
+            }
+        }
+    }
+}
+
+/// The options of the forces.
+fn options(args: &Args, backend: &str, n: usize) -> Result<Options, Failure> {
+    let (_, place) = entry(args, backend)?;
+    // As far as a body is deflected strongly by another one (Power et al., MNRAS 338, 14, 2003, eq. 15).
+    let eps = args.eps.unwrap_or(1.0 / (n as f64).sqrt());
+    let mut asked = Options::default().backend(backend).softening(eps);
+    asked = asked.engine(args.engine.options(&place, args.threads)?);
+    if let Some(file) = &args.p2p {
+        let kernel = Kernel::of_graph(source::load(file)?.1);
+        asked = asked.kernel(args.params.iter().fold(kernel, |k, (name, value)| k.with_param(name, *value)));
+    }
+    if args.direct {
+        asked = asked.near_only(true).leaf(n);
+    }
+    macro_rules! given {
+        ($($value:expr => $option:ident),*) => {
+            $(if let Some(value) = $value { asked = asked.$option(value); })*
+        };
+    }
+    given!(
+        args.tol => tolerance,
+        args.order => order,
+        args.theta => theta,
+        args.leaf => leaf,
+        args.expansion.map(Basis::from) => expansion,
+        args.precision.map(Precision::from) => precision
+    );
+    Ok(asked)
+}
+
+/// A hash of what the words do not have: the kernel.
+pub fn hash(args: &Args) -> Result<u64, Failure> {
+    match &args.p2p {
+        Some(file) => Ok(hdl::hash::fnv(&source::load(file)?.1.to_string())),
+        None => Ok(0),
+    }
+}
