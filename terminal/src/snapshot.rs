@@ -81,6 +81,9 @@ impl Snapshot<'_> {
                 file = file.group_attribute(group, AttributeBuilder::scalar(name, value)?);
             }
         }
+        let [_, _, _, unit] = self.units.cgs();
+        let time = AttributeBuilder::scalar("Time_GYR", self.time * unit / GIGAYEAR)?;
+        file = file.group_attribute("Parameters", time);
         file = dataset(file, &place("Coordinates"), position.each_ref().map(|x| &x[..]))?;
         file = dataset(file, &place("Velocities"), velocity.each_ref().map(|v| &v[..]))?;
         file = dataset(file, &place("Masses"), [&mass[..]])?;
@@ -102,10 +105,7 @@ impl Snapshot<'_> {
         add(AttributeBuilder::vector("NumPart_Total", &of_type(n as u32))?);
         add(AttributeBuilder::vector("NumPart_Total_HighWord", &of_type((n >> 32) as u32))?);
         add(AttributeBuilder::vector("MassTable", &[0f64; TYPES])?);
-        let [_, _, _, unit] = self.units.cgs();
-        for (name, value) in
-            [("Time", self.time), ("Time_GYR", self.time * unit / GIGAYEAR), ("Redshift", 0.0), ("BoxSize", 0.0)]
-        {
+        for (name, value) in [("Time", self.time), ("Redshift", 0.0), ("BoxSize", 0.0)] {
             add(AttributeBuilder::scalar(name, value)?);
         }
         for (name, value) in [("Omega0", 0.0), ("OmegaLambda", 0.0), ("HubbleParam", 1.0)] {
