@@ -22,6 +22,7 @@
 mod design;
 pub mod explore;
 pub mod fit;
+pub mod parts;
 mod records;
 mod session;
 

@@ -120,7 +120,7 @@ fn groups(pipelines: u32, asked: u32) -> u32 {
 }
 
 /// The engine that a kernel and options describe. `pipeline_latency` matters only where there is a clock.
-fn config(graph: &Graph, options: &BackendOptions, pipeline_latency: u32) -> Result<Config, BackendError> {
+pub fn config(graph: &Graph, options: &BackendOptions, pipeline_latency: u32) -> Result<Config, BackendError> {
     let layout = graph.layout();
     let jmem_records = options.jmem_words / layout.j_words();
     if jmem_records == 0 {

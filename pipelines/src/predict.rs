@@ -3,15 +3,18 @@
 //! [`Predicted`] is a [`Board`], so the driver sends exactly what it would send to the board. Behind it both ends of the
 //! serial link run as they are ([`HostEnd`], [`BoardEnd`]) on a line with a time of its own, a byte a step, and
 //! [`Engines`] that count clocks take the beats. Results are zeros for the driver and random bits on the
-//! line, where the number of escapes depends on them.
+//! line, where the number of escapes depends on them. A [`fleet`] of several such boards shares jobs.
 
+mod bus;
 mod engine;
 mod engines;
+pub mod fleet;
 mod network;
 pub mod roofline;
 
 use crate::driver::{OpenLink, StreamBackend};
 use crate::job::BackendError;
+use bus::PredictedBus;
 use engines::Engines;
 use hdl::engine::Config;
 use hdl::engine::link::{Board, Channel, Link, LinkError, Receive, Shared};
@@ -28,12 +31,32 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+/// The way from the host to a board.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Line {
+    /// A serial line of a baud rate, with the frames of the link.
+    Serial(u32),
+    /// Ethernet with so many bytes a second in each direction, and the datagrams of the link.
+    Ethernet(f64),
+    /// Transfers by DMA of so many bytes a second in each direction, such as over PCIe: beats of the streams and nothing beside.
+    Dma(f64),
+}
+
+impl Line {
+    /// Ethernet at a gigabit.
+    pub const GIGABIT: Line = Line::Ethernet(125e6);
+
+    /// The baud rate of a serial line, 0 of others.
+    pub fn baud(self) -> u32 {
+        if let Line::Serial(baud) = self { baud } else { 0 }
+    }
+}
+
 /// The line to the board, and the clock of all that is on it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Setup {
     pub clock_mhz: f64,
-    /// Of the serial line; 0 for a link over Ethernet.
-    pub baud: u32,
+    pub line: Line,
     /// Seconds from the last byte on the line until the host has acted on it.
     pub turnaround: f64,
 }
@@ -71,11 +94,14 @@ pub fn backend(setup: Setup, engines: Vec<(Config, u64)>, seen: Arc<Mutex<LinkUs
 fn predicted(setup: &Setup, engines: &[(Config, u64)], seen: Arc<Mutex<LinkUse>>) -> Result<Shared, String> {
     engines.iter().try_for_each(|(config, _)| config.verify())?;
     let borrowed: Vec<(&Config, u64)> = engines.iter().map(|(config, hash)| (config, *hash)).collect();
-    let identity = Identity::new(&borrowed, (setup.clock_mhz * 1e6).round() as u32, setup.baud);
+    let identity = Identity::new(&borrowed, (setup.clock_mhz * 1e6).round() as u32, setup.line.baud());
     let configs = engines.iter().map(|e| e.0.clone()).collect();
-    Ok(match setup.baud {
-        0 => Arc::new(Mutex::new(PredictedNetwork::new(configs, identity.over_ethernet(), setup, seen)?)),
-        _ => Arc::new(Mutex::new(Predicted::new(configs, identity, setup, seen)?)),
+    Ok(match setup.line {
+        Line::Serial(_) => Arc::new(Mutex::new(Predicted::new(configs, identity, setup, seen)?)),
+        Line::Ethernet(rate) => {
+            Arc::new(Mutex::new(PredictedNetwork::new(configs, identity.over_ethernet(), (setup, rate), seen)?))
+        }
+        Line::Dma(rate) => Arc::new(Mutex::new(PredictedBus::new(configs, (setup, rate), seen))),
     })
 }
 
@@ -111,7 +137,7 @@ impl Predicted {
         seen: Arc<Mutex<LinkUse>>,
     ) -> Result<Predicted, String> {
         identity.verify()?;
-        let byte_seconds = 10.0 / setup.baud as f64;
+        let byte_seconds = 10.0 / setup.line.baud() as f64;
         Ok(Predicted {
             // A group of targets may compute for long in the time that is predicted.
             host: HostEnd::new(1, Timeouts { stall: Duration::from_secs(1 << 30), ..Timeouts::default() }),

@@ -18,6 +18,7 @@ use hdl::rtl::names::is_plain;
 use hdl::serial::kernel_hash;
 use page::{Drawn, Schedule};
 use pairforge::kernel::fit::{Share, Wanted};
+use pairforge::kernel::parts;
 use pg2::backend::build::Built;
 use pg2::backend::filtered::build_filtered;
 use pg2::graph::Graph;
@@ -79,7 +80,7 @@ const USUAL_TARGET: &str = "generic";
 /// What operators pipeline themselves for.
 #[derive(clap::Args)]
 pub struct ClockArgs {
-    /// FPGA family (see `pairforge list targets`) [default: generic, or that of the device of --fit]
+    /// FPGA family (see `pairforge list targets`), or a device of it [default: generic, or that of the device of --fit]
     #[arg(long, value_name = "T")]
     target: Option<String>,
     /// Clock frequency to reach [default: the usual one of the family: 150, of ice40 24, of gowin 100]
@@ -110,6 +111,8 @@ impl ClockArgs {
     pub fn clock(&self, device: Option<&Device>) -> Result<Clock, Failure> {
         let known = || TARGETS.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
         let name = self.target.as_deref().or(device.map(|d| d.target)).unwrap_or(USUAL_TARGET);
+        // A device stands for its family.
+        let name = parts::device_of(name).map_or(name, |device| device.target);
         let target = target(name)
             .ok_or_else(|| Failure::Usage(format!("there is no target `{}`; the targets are {}", name, known())))?;
         possible(Clock { target, mhz: self.freq.unwrap_or(target.usual_mhz), blocks: self.blocks.dsp })

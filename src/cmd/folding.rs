@@ -1,10 +1,11 @@
 //! The options that say every how many clocks a pipeline takes a pair.
 
 use super::lanes::each;
-use hdl::board::{DEVICES, Device, device};
+use hdl::board::Device;
 use hdl::engine::{Config, MOST_II};
 use pairforge::backends::{BACKENDS, Entry};
 use pairforge::kernel::fit::{Around, Fitted, Wanted, fit, logic};
+use pairforge::kernel::parts;
 use pg2::backend::build::Built;
 use pg2::report::area::Area;
 use std::time::Instant;
@@ -144,15 +145,15 @@ impl FitArgs {
 
     /// The device of `--fit`, if there is one of that name.
     pub fn device(&self) -> Option<&'static Device> {
-        self.fit.as_deref().and_then(device)
+        self.fit.as_deref().and_then(parts::device_of)
     }
 }
 
 /// The device of `--fit`.
 fn fitting(name: &str, wanted: &[Wanted]) -> Result<&'static Device, Failure> {
-    let Some(device) = device(name) else {
-        let known: Vec<&str> = DEVICES.iter().map(|d| d.name).collect();
-        return Err(Failure::Usage(format!("there is no device `{name}`; there are {}", known.join(", "))));
+    let Some(device) = parts::device_of(name) else {
+        let known = parts::names().join(", ");
+        return Err(Failure::Usage(format!("there is no device `{name}`; there are {known}")));
     };
     match wanted.iter().find(|w| w.clock.target.name != device.target) {
         Some(w) => Err(Failure::Usage(format!(

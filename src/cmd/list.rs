@@ -1,8 +1,10 @@
 //! `pairforge list`: what is there.
 
 use fmm::shown::shown;
+use hdl::board::Device;
 use hdl::serial::EngineIdentity;
 use pairforge::backends::{Entry, gpu_of, network};
+use pairforge::kernel::parts::PARTS;
 use pg2::syntax::functions::{FUNCTIONS, Function};
 use terminal::failure::Failure;
 use terminal::{output, say};
@@ -39,7 +41,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
         What::Kernels => pg2::kernels::all().map(|k| (k.0.to_string(), k.1.to_string())).collect(),
         What::Backends => pairforge::backends::BACKENDS.iter().map(|b| (b.usage(), backend(b))).collect(),
         What::Boards => hdl::board::BOARDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect(),
-        What::Devices => hdl::board::DEVICES.iter().map(|d| (d.name.to_string(), d.summary.to_string())).collect(),
+        What::Devices => {
+            let routed = hdl::board::DEVICES.iter().map(|d| (d.name.to_string(), d.summary.to_string()));
+            let bought = |d: &Device| (d.name.to_string(), format!("{}; predicted, not routed", d.summary));
+            routed.chain(PARTS.iter().map(|part| bought(&part.device))).collect()
+        }
         What::Functions => {
             let row = |f: &Function| (f.call(), format!("{} ({})", f.text, f.formats()));
             FUNCTIONS.iter().map(row).collect()

@@ -6,6 +6,7 @@
 
 pub mod fill;
 pub mod machine;
+pub mod part;
 #[cfg(feature = "mpi")]
 pub mod ranks;
 
@@ -15,7 +16,6 @@ use super::kernels::Kernels;
 use fmm::octree::stats::{Pairs, PerKernel, Seconds, Stats};
 use pipelines::predict::LinkUse;
 use serde::Serialize;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// An FMM whose times on a board are asked for.
 pub struct Question<'a, E> {
@@ -32,9 +32,6 @@ pub struct Question<'a, E> {
     pub run: &'a dyn Fn(usize, &Machine) -> Result<Ran, E>,
 }
 
-/// The use of a modelled board's link.
-pub type Seen = Arc<Mutex<LinkUse>>;
-
 /// The times of a run, with those of a board that is not there.
 pub struct Ran {
     pub seconds: Seconds,
@@ -50,18 +47,10 @@ pub struct Ran {
 
 impl Ran {
     /// A run of one process, whose P2P, and M2L if that is on the board, the model took.
-    pub fn alone(stats: Stats, kernels: &Kernels, seen: &Seen) -> Ran {
+    pub fn alone(stats: Stats, kernels: &Kernels, seen: LinkUse) -> Ran {
         let Stats { seconds, pairs, cycles, utilisation, .. } = stats;
         let modelled = seconds.p2p + if kernels.m2l.is_some() { seconds.m2l } else { 0.0 };
-        Ran {
-            seconds,
-            pairs,
-            cycles,
-            utilisation,
-            seen: *seen.lock().unwrap_or_else(PoisonError::into_inner),
-            modelled,
-            exchange: None,
-        }
+        Ran { seconds, pairs, cycles, utilisation, seen, modelled, exchange: None }
     }
 }
 
@@ -81,6 +70,8 @@ pub struct Report {
     pub pipelines: u32,
     pub clock_mhz: f64,
     pub baud: u32,
+    /// The link in words.
+    pub link: String,
     pub turnaround_ms: f64,
     /// The names of the seconds that are predicted and of those that were measured on this CPU.
     pub predicted: Vec<&'static str>,
@@ -118,6 +109,13 @@ pub struct Engine {
     pub pipelines: u32,
     pub groups: u32,
     pub ii: u32,
+    /// Such engines on the device.
+    #[serde(skip_serializing_if = "is_one")]
+    pub count: u32,
+}
+
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 /// The stages in the order of the report.
@@ -178,21 +176,25 @@ impl<E> Question<'_, E> {
         rows.sort_by_key(|r| r.leaf);
         Ok(Report {
             what: self.what,
-            board: machine.board.name,
+            board: machine.name,
             kernel: kernels.p2p.name.clone(),
             n: self.n,
             ranks: self.ranks,
             order: self.order,
             theta: self.theta,
-            pipelines: machine.engines[0].0.pipelines,
-            engines: machine.engines.iter().map(|(config, _)| Engine::of(config)).collect(),
+            pipelines: machine.boards[0].engines[0].0.pipelines * machine.boards[0].count,
+            engines: machine.engines(),
             synth: machine.synth.clone(),
             clock_mhz: machine.clock_mhz,
-            baud: machine.link.baud,
+            baud: machine.link.line.baud(),
             turnaround_ms: machine.link.turnaround_ms,
             predicted: STAGES.into_iter().filter(|stage| is_predicted(stage)).collect(),
             measured: STAGES.into_iter().filter(|stage| !is_predicted(stage)).collect(),
-            joules: machine.joules_per_pair.map(|j| j * asked.pairs.p2p as f64),
+            link: machine.link.words(),
+            joules: match (machine.joules_per_pair, machine.watts) {
+                (Some(joules), _) => Some(joules * asked.pairs.p2p as f64),
+                (None, watts) => watts.map(|watts| watts * asked.seen.seconds),
+            },
             asked: asked.row,
             seconds: asked.seconds,
             exchange_seconds: asked.exchange,

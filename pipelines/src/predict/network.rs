@@ -1,4 +1,4 @@
-//! The same over Ethernet: both ends of the link as they are, on a wire of a gigabit, and the engine's clocks.
+//! The same over Ethernet: both ends of the link as they are, on a wire of so many bytes a second, and the engine's clocks.
 
 use super::engines::Engines;
 use super::{LinkUse, Setup, ends, packed, take_blank};
@@ -18,8 +18,6 @@ use std::time::Duration;
 const STEP: u64 = 16;
 /// Bytes on the wire beside a datagram: preamble, headers of Ethernet, IP and UDP, check and gap.
 const AROUND: usize = 66;
-/// Bytes a second in each direction.
-const WIRE: f64 = 125e6;
 const HOST: Peer = Peer { address: 1, port: 1 };
 
 /// A board on the network that is predicted.
@@ -29,6 +27,8 @@ pub struct PredictedNetwork {
     board: BoardEnd,
     engines: Engines,
     clock_hz: f64,
+    /// Bytes a second in each direction.
+    rate: f64,
     /// Clocks that the host takes to act.
     turnaround: u64,
     /// Clocks so far, and those whose beats have passed in either direction.
@@ -56,7 +56,7 @@ impl PredictedNetwork {
     pub fn new(
         configs: Vec<Config>,
         identity: Identity,
-        setup: &Setup,
+        (setup, rate): (&Setup, f64),
         seen: Arc<Mutex<LinkUse>>,
     ) -> Result<PredictedNetwork, String> {
         identity.verify()?;
@@ -68,6 +68,7 @@ impl PredictedNetwork {
             engines: Engines::new(&configs),
             configs,
             clock_hz,
+            rate,
             turnaround: (setup.turnaround.max(0.0) * clock_hz).round() as u64,
             now: 0,
             passed: [0; 2],
@@ -88,7 +89,7 @@ impl PredictedNetwork {
 
     /// When a datagram that is sent now is through, on a wire that is free from `free` on.
     fn through(&self, free: f64, datagram: &[u8]) -> f64 {
-        free.max(self.now as f64) + (datagram.len() + AROUND) as f64 * self.clock_hz / WIRE
+        free.max(self.now as f64) + (datagram.len() + AROUND) as f64 * self.clock_hz / self.rate
     }
 
     /// Some clocks, or more where nothing would happen in them.

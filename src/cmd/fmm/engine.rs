@@ -30,7 +30,7 @@ impl EngineArgs {
             ("--pipelines", !self.lanes.pipelines.is_empty()),
             ("--groups", self.lanes.groups.are_given()),
             ("--jmem", self.jmem.is_some()),
-            ("--stream", self.stream.is_some()),
+            ("--stream", self.has_stream()),
         ];
         match given.into_iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) if entry.native && !has_report => {
@@ -43,6 +43,11 @@ impl EngineArgs {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether the width of the streams was given.
+    pub fn has_stream(&self) -> bool {
+        self.stream.is_some()
     }
 
     /// Bits of the streams.

@@ -17,9 +17,11 @@ use pairforge::fmm::kernels::{Kernels, generated};
 use pairforge::fmm::predict::fill::{Filled, Work};
 use pairforge::fmm::predict::machine::{self, Lanes, Link, Machine, Planned};
 use pairforge::fmm::predict::{Question, Ran, Report};
+use pairforge::kernel::parts::{PARTS, Part, part};
 use pg2::graph::Graph;
 use pipelines::octree::offload;
 use pipelines::octree::offload::Pipelines;
+use pipelines::predict::Line;
 use std::path::PathBuf;
 use std::time::Instant;
 use terminal::failure::Failure;
@@ -29,7 +31,7 @@ use terminal::{output, source};
 
 #[derive(clap::Args)]
 pub struct PredictArgs {
-    /// Predict the times on a board (see `pairforge list boards`), and the best leaf size
+    /// Predict the times on a board or a device (see `pairforge list boards` and `devices`), and the best leaf size
     ///
     /// P2P, or P2P and M2L, are on the board, and all else is on this CPU. No board is needed.
     #[arg(long, value_name = "BOARD", conflicts_with_all = ["backend", "check", "output", "report"])]
@@ -70,10 +72,21 @@ impl PredictArgs {
     /// The link, with the milliseconds that the host takes.
     fn link(&self, board: &Board, over_ethernet: bool) -> Link {
         match over_ethernet {
-            true => Link { baud: 0, turnaround_ms: self.turnaround.unwrap_or(0.05) },
-            false => Link { baud: self.baud.unwrap_or(board.baud), turnaround_ms: self.turnaround.unwrap_or(2.0) },
+            true => Link { line: Line::GIGABIT, turnaround_ms: self.turnaround.unwrap_or(0.05) },
+            false => {
+                let line = Line::Serial(self.baud.unwrap_or(board.baud));
+                Link { line, turnaround_ms: self.turnaround.unwrap_or(2.0) }
+            }
         }
     }
+}
+
+/// The device of a prediction.
+#[derive(Clone, Copy)]
+pub enum Place {
+    Board(&'static Board),
+    /// Filled with lanes.
+    Part(&'static Part),
 }
 
 /// The requirements of a board.
@@ -87,11 +100,41 @@ pub struct Wanted<'a> {
 }
 
 impl PredictArgs {
+    /// The board or device of a name, if the options suit it.
+    pub fn place(&self, name: &str, engine: &EngineArgs) -> Result<Place, Failure> {
+        let Some(part) = part(name) else { return self.board(name).map(Place::Board) };
+        let given = [
+            ("--synth", self.synth.is_some()),
+            ("--freq", self.freq.is_some()),
+            ("--baud", self.baud.is_some()),
+            ("--ethernet", self.ethernet),
+            ("--turnaround", self.turnaround.is_some()),
+            ("--pipelines", !engine.lanes.pipelines.is_empty()),
+            ("--groups", engine.lanes.groups.are_given()),
+            ("--ii", engine.fold.ii != [1]),
+            ("--jmem", engine.jmem.is_some()),
+            ("--stream", engine.has_stream()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Failure::Usage(format!(
+                "--predict {name} fills the device by rules of its own; leave {option} out"
+            ))),
+            None => Ok(Place::Part(part)),
+        }
+    }
+
     /// The board of a name, if the options suit it.
     pub fn board(&self, name: &str) -> Result<&'static Board, Failure> {
         let board = board(name).ok_or_else(|| {
+            if part(name).is_some() {
+                return Failure::Usage(format!("{name} is predicted by `fmm` of one process alone; name a board here"));
+            }
             let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
-            Failure::Usage(format!("there is no board `{}`; the boards are {known}", shown(name)))
+            let parts = PARTS.iter().map(|part| part.device.name).collect::<Vec<_>>().join(", ");
+            let name = shown(name);
+            Failure::Usage(format!(
+                "there is no board `{name}`; the boards are {known}, and devices that `fmm` predicts {parts}"
+            ))
         })?;
         if let Some(turnaround) = self.turnaround.filter(|ms| !(0.0..=1000.0).contains(ms)) {
             return Err(Failure::Usage(format!("--turnaround takes 0 to 1000 ms, not {turnaround}")));
@@ -104,17 +147,24 @@ impl PredictArgs {
 }
 
 /// The kernels on the board.
-fn kernels(args: &Args, board: &Board) -> Result<Kernels, Failure> {
+fn kernels(args: &Args, place: Place) -> Result<Kernels, Failure> {
     let p2p = source::load(args.p2p.as_deref().unwrap_or("p2p"))?.1;
-    let m2l = m2l(args, board, &p2p)?;
+    let m2l = match place {
+        Place::Board(board) => m2l(args, board, &p2p)?,
+        Place::Part(_) => match args.m2l.as_deref() {
+            Some(name) if name == super::NATIVE => None,
+            Some(file) => Some(source::load(file)?.1),
+            None => Some(generated(options_of_kernels(args).order)?),
+        },
+    };
     offload::bind(&p2p, m2l.as_ref(), &options_of_kernels(args))?;
     Ok(Kernels { p2p, m2l })
 }
 
 /// Predicts the leaf size that was asked for and those around the best.
 pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
-    let board = args.predict.board(name)?;
-    let kernels = kernels(args, board)?;
+    let place = args.predict.place(name, &args.engine)?;
+    let kernels = kernels(args, place)?;
     let particles = plain(args)?;
     if let Some(path) = &args.save_particles {
         files::save(path, &Input::from(particles.clone()).columns(), &[])?;
@@ -124,16 +174,19 @@ pub fn run(args: &Args, name: &str) -> Result<(), Failure> {
         Plan::new(particles.columns(), &options).map_err(Failure::from)
     };
     let ran = |leaf: usize, machine: &Machine| -> Result<Ran, Failure> {
-        let (mut backend, seen) = machine.backend(&kernels)?;
-        let mut pipelines = Pipelines::new(&mut backend, &kernels.p2p, kernels.m2l.as_ref());
+        let mut fleet = machine.fleet(&kernels)?;
+        let mut pipelines = Pipelines::new(&mut fleet, &kernels.p2p, kernels.m2l.as_ref());
         let executors: &mut [&mut dyn fmm::octree::executor::Executor<Plan>] = &mut [&mut pipelines];
         let stats = plan(leaf)?.solve(&particles.q, executors, &mut |_, _, _| {})?.stats;
-        Ok(Ran::alone(stats, &kernels, &seen))
+        Ok(Ran::alone(stats, &kernels, fleet.seen(None)))
     };
     let leaf = args.leaf.unwrap_or(LEAF);
     let work = || plan(leaf).map(|plan| Work { p2p: plan.pairs.p2p, m2l: plan.pairs.m2l });
     let wanted = Wanted { predict: &args.predict, engine: &args.engine, kernels: &kernels, work: &work };
-    let machine = wanted.machine(board)?;
+    let machine = match place {
+        Place::Board(board) => wanted.machine(board)?,
+        Place::Part(part) => wanted.filled(part)?,
+    };
     let FmmOptions { order, theta, .. } = options_of_kernels(args);
     let (kernels, n) = (&kernels, particles.len());
     let question = Question { kernels, what: "particles", n, order, theta, leaf, ranks: None, run: &ran };
@@ -224,6 +277,13 @@ fn synth(wanted: &Wanted, filled: &Filled, (clock_mhz, scheduled_mhz): (f64, f64
 }
 
 impl Wanted<'_> {
+    /// A device with as many lanes as fit.
+    fn filled(&self, part: &'static Part) -> Result<Machine, Failure> {
+        let (mut steps, started) = (Steps::default(), Instant::now());
+        let mut tries = |ii: u32| steps.at(&format!("estimating the area of M2L with --ii {ii}"), started.elapsed());
+        Ok(pairforge::fmm::predict::part::machine(part, self.kernels, (self.work)()?, &mut tries)?)
+    }
+
     /// The board with its engines.
     pub fn machine(&self, board: &'static Board) -> Result<Machine, Failure> {
         match &self.predict.synth {

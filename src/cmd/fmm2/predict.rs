@@ -11,7 +11,6 @@ use pairforge::fmm::predict::fill::Work;
 use pairforge::fmm::predict::{Machine, Question, Ran};
 use pg2::graph::Graph;
 use pipelines::plane::offload::Pipelines;
-use std::sync::PoisonError;
 use terminal::failure::Failure;
 
 /// Predicts the leaf size that was asked for and those around the best.
@@ -29,12 +28,12 @@ pub fn run(args: &Args, name: &str, options: &Options, p2p: Graph) -> Result<(),
     let plan = |leaf: usize| Plan::new(geometry, &Options { leaf, ..options.clone() }).map_err(Failure::from);
     let ran = |leaf: usize, machine: &Machine| -> Result<Ran, Failure> {
         let plan = plan(leaf)?;
-        let (mut backend, seen) = machine.backend(&kernels)?;
-        let mut pipelines = Pipelines::new(&mut backend, &kernels.p2p, &args.params);
+        let mut fleet = machine.fleet(&kernels)?;
+        let mut pipelines = Pipelines::new(&mut fleet, &kernels.p2p, &args.params);
         let one = |set: &Strengths| plan.run(set, &mut [&mut pipelines], &mut |_, _, _| {});
         let solutions = sets.iter().map(one).collect::<Result<Vec<Solution>, FmmError>>()?;
         let Stats { seconds, pairs, cycles, utilisation, .. } = Stats::of(&plan, &solutions);
-        let (seen, modelled) = (*seen.lock().unwrap_or_else(PoisonError::into_inner), seconds.p2p);
+        let (seen, modelled) = (fleet.seen(None), seconds.p2p);
         Ok(Ran { seconds, pairs, cycles, utilisation, seen, modelled, exchange: None })
     };
     let work = || plan(options.leaf).map(|plan| Work { p2p: plan.pairs.p2p, m2l: 0 });

@@ -12,6 +12,7 @@ use hdl::ethernet;
 use hdl::rtl::netlist::{Module, Netlist};
 use hdl::serial::{self, Identity};
 use pairforge::kernel::fit::Share;
+use pairforge::kernel::parts::part;
 use pg2::backend::build::Built;
 use std::net::Ipv4Addr;
 use terminal::failure::Failure;
@@ -24,11 +25,19 @@ pub(super) fn goal(args: &Args) -> Result<Goal, Failure> {
         let known = || BOARDS.iter().map(|b| b.name).collect();
         return hdl::board::board(name).map(Goal::Board).ok_or_else(|| unknown("board", name, known()));
     }
+    if let Some(part) = args.device.as_deref().and_then(part) {
+        let name = part.device.name;
+        return Err(Failure::Usage(format!(
+            "only its vendor's tools place and route for {name}; count its lanes by --area-only --target {name}, or predict it by `pairforge \
+             fmm --predict {name}`"
+        )));
+    }
     if let Some(name) = &args.device {
         let known = || DEVICES.iter().map(|d| d.name).collect();
         return hdl::board::device(name).map(Goal::Device).ok_or_else(|| unknown("device", name, known()));
     }
     let name = args.target.as_deref().unwrap_or_default();
+    let name = part(name).map_or(name, |part| part.device.target);
     let known = || flow::family::FAMILIES.iter().map(|f| f.target).collect();
     let family = flow::family::family(name);
     family.map(|f| Goal::Area(f.target)).ok_or_else(|| unknown("flow for target", name, known()))

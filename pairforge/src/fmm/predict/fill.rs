@@ -2,12 +2,12 @@
 
 use crate::fmm::kernels::Kernels;
 use crate::kernel::fit::{self, NETWORK, Share, over, sum};
-use hdl::board::Board;
+use hdl::board::{Board, Device};
 use hdl::circuit::target::Clock;
 use hdl::engine::{Config, usual_groups};
 use pg2::backend::build::{Built, build_folded};
 use pg2::graph::Graph;
-use pg2::report::area::{Area, lane};
+use pg2::report::area::{self, Area, lane};
 use rayon::prelude::*;
 
 /// Intervals of M2L that are looked at.
@@ -53,6 +53,60 @@ pub fn config(built: &Built, pipelines: u32, around: &Around) -> Config {
 /// An engine of several that share a device.
 fn beside(built: &Built, pipelines: u32, around: &Around) -> Area {
     fit::beside(built, &config(built, pipelines, around))
+}
+
+/// Lanes of one kernel that fit a device, shared out to engines that have as many each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Most {
+    /// Of each engine.
+    pub lanes: u32,
+    pub engines: u32,
+}
+
+/// Lanes of an engine at most, in groups of eight.
+const ENGINE: u32 = 248;
+
+impl Most {
+    /// So many lanes: any number up to eight, and groups of eight beyond.
+    fn of(lanes: u32) -> Most {
+        let engines = lanes.div_ceil(ENGINE).max(1);
+        let each = lanes / engines;
+        Most { lanes: if each > 8 { each / 8 * 8 } else { each }, engines }
+    }
+
+    /// Lanes of all engines.
+    pub fn all(self) -> u32 {
+        self.lanes * self.engines
+    }
+
+    /// The area of all engines, with a share of a switch each where there are several.
+    pub fn area(self, built: &Built, around: &Around) -> Area {
+        let config = config(built, self.lanes, around);
+        let one = if self.engines > 1 { fit::beside(built, &config) } else { area::engine(built, &config) };
+        (0..self.engines).fold(Area::default(), |all, _| sum(all, one))
+    }
+}
+
+/// The most lanes of a kernel that fit a device beside what else is on it, by the estimate of their area.
+pub fn most(built: &Built, device: &Device, taken: Area, around: &Around) -> Option<Most> {
+    let fits = |lanes: u32| over(&sum(taken, Most::of(lanes).area(built, around)), device).is_none();
+    let few = (1..=8).take_while(|lanes| fits(*lanes)).last()?;
+    if few < 8 {
+        return Some(Most::of(few));
+    }
+    // By groups of eight: twice as many until they do not fit, and then halves between.
+    let (mut least, mut step) = (1, 1);
+    while fits(8 * (least + step)) {
+        least += step;
+        step *= 2;
+    }
+    while step > 1 {
+        step /= 2;
+        if fits(8 * (least + step)) {
+            least += step;
+        }
+    }
+    Some(Most::of(8 * least))
 }
 
 /// The smallest engines, by the estimate of their area, among those that are through first, P2P and M2L at the same time, or an eighth

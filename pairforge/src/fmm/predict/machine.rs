@@ -1,7 +1,7 @@
 //! The board with its engines: as a bitstream has them, or as `build` would make them.
 
+use super::Engine;
 use super::fill::{self, Around, Filled, Work};
-use super::{Engine, Seen};
 use crate::Error;
 use crate::fmm::kernels::Kernels;
 use crate::kernel::fit::Share;
@@ -12,47 +12,72 @@ use hdl::engine::Config;
 use hdl::serial::kernel_hash;
 use pg2::backend::build::build_folded;
 use pg2::graph::Graph;
-use pipelines::driver::StreamBackend;
 use pipelines::job::Backend;
-use pipelines::predict::{self, Setup};
+use pipelines::predict::fleet::{Boards, Fleet};
+use pipelines::predict::{Line, Setup};
 
 /// The link to a board.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Link {
-    /// Of the serial line; 0 for a link over Ethernet.
-    pub baud: u32,
+    pub line: Line,
     /// Milliseconds until the host answers a byte.
     pub turnaround_ms: f64,
 }
 
-/// The board as it is or would be.
+/// The device as it is or would be: a board, or one that engines share, each behind its part of the link.
 pub struct Machine {
-    pub board: &'static Board,
+    pub name: &'static str,
     pub clock_mhz: f64,
     pub link: Link,
-    /// For P2P, and for M2L if that is on the board; each with the hash of its kernel.
-    pub engines: Vec<(Config, u64)>,
+    /// Those with P2P first.
+    pub boards: Vec<Boards>,
     pub joules_per_pair: Option<f64>,
+    /// At most, of a card as its vendor states them.
+    pub watts: Option<f64>,
     /// The command that makes its bitstream, where nobody said what is on it.
     pub synth: Option<String>,
 }
 
 impl Machine {
-    /// The model of the board, ready for some kernels.
-    pub fn backend(&self, kernels: &Kernels) -> Result<(StreamBackend, Seen), FmmError> {
-        let seen = Seen::default();
-        let Link { baud, turnaround_ms } = self.link;
-        let setup = Setup { clock_mhz: self.clock_mhz, baud, turnaround: turnaround_ms / 1e3 };
-        let mut backend = predict::backend(setup, self.engines.clone(), seen.clone());
-        kernels.graphs().try_for_each(|graph| backend.prepare(graph, 0))?;
-        Ok((backend, seen))
+    /// A board with engines for P2P, and for M2L if that is on it; each has the hash of its kernel.
+    pub fn new(name: &'static str, (clock_mhz, link): (f64, Link), engines: Vec<(Config, u64)>) -> Machine {
+        let boards = vec![Boards { count: 1, setup: link.setup(clock_mhz), engines }];
+        Machine { name, clock_mhz, link, boards, joules_per_pair: None, watts: None, synth: None }
+    }
+
+    /// The model of it, ready for some kernels.
+    pub fn fleet(&self, kernels: &Kernels) -> Result<Fleet, FmmError> {
+        let mut fleet = Fleet::new(&self.boards);
+        kernels.graphs().try_for_each(|graph| fleet.prepare(graph, 0))?;
+        Ok(fleet)
+    }
+
+    /// The engines, that of P2P first.
+    pub(super) fn engines(&self) -> Vec<Engine> {
+        self.boards.iter().flat_map(|b| b.engines.iter().map(|(config, _)| Engine::of(config, b.count))).collect()
+    }
+}
+
+impl Link {
+    /// The link as a table names it.
+    pub fn words(&self) -> String {
+        match self.line {
+            Line::Serial(baud) => format!("line of {baud} baud"),
+            Line::Ethernet(rate) => format!("Ethernet at {} Gbit/s", rate / 125e6),
+            Line::Dma(rate) => format!("DMA at {:.2} GB/s", rate / 1e9),
+        }
+    }
+
+    /// The link at a clock.
+    pub fn setup(&self, clock_mhz: f64) -> Setup {
+        Setup { clock_mhz, line: self.line, turnaround: self.turnaround_ms / 1e3 }
     }
 }
 
 impl Engine {
-    pub(super) fn of(config: &Config) -> Engine {
+    fn of(config: &Config, count: u32) -> Engine {
         let (pipelines, groups, ii) = (config.pipelines, config.groups, config.ii);
-        Engine { kernel: config.layout.kernel.clone(), pipelines, groups, ii }
+        Engine { kernel: config.layout.kernel.clone(), pipelines, groups, ii, count }
     }
 }
 
@@ -97,8 +122,8 @@ impl<E: From<Error>> Plan<'_, E> {
         let Plan { board, kernels, link, freq, .. } = self;
         let target = target(board.device.target).expect("every board's device names a target");
         let next = |wanted: f64| {
-            let mhz = match link.baud {
-                0 => gigabit::clocks(board, wanted).map(|clocks| clocks.mhz),
+            let mhz = match link.line {
+                Line::Ethernet(_) => gigabit::clocks(board, wanted).map(|clocks| clocks.mhz),
                 _ => board.pll.source(board.oscillator_mhz, wanted).map(|(_, mhz)| mhz),
             };
             mhz.map_err(Error::Options)
@@ -132,7 +157,7 @@ impl<E: From<Error>> Plan<'_, E> {
             Ok(hashed(graph, Config { groups, ..fill::config(&built, pipelines, &around) }))
         };
         let engines = all.iter().enumerate().map(engine).collect::<Result<_, E>>()?;
-        let machine = Machine { board, clock_mhz, link, engines, joules_per_pair: None, synth: None };
+        let machine = Machine::new(board.name, (clock_mhz, link), engines);
         Ok(Planned { machine, filled, scheduled_mhz })
     }
 }

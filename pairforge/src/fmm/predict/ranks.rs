@@ -9,17 +9,16 @@ use fmm::octree::FmmOptions;
 use fmm::octree::stats::Stats;
 use fmm::octree::tune::cost::Costs;
 use pg2::graph::Graph;
-use pipelines::driver::StreamBackend;
 use pipelines::job::{Backend, BackendError, Job, Outcome};
 use pipelines::octree::offload::Pipelines;
 use pipelines::predict::LinkUse;
+use pipelines::predict::fleet::Fleet;
 use ranks::RankError;
 use ranks::bytes::{Reader, Writer};
 use ranks::comm::{Comm, agree, broadcast, gather_f64, gather_u64};
 use ranks::measured::Clock;
 use ranks::prepare::{Slice, prepare};
 use ranks::solve::solve;
-use std::sync::PoisonError;
 use std::time::Instant;
 
 /// One rank with its slice of the particles.
@@ -87,13 +86,13 @@ impl RankProblem<'_> {
     /// A run of all ranks with a leaf size.
     fn run(&self, leaf: usize, machine: &Machine) -> Result<Ran, RankError> {
         let options = FmmOptions { leaf, ..self.options.clone() };
-        let (backend, seen) = agree(self.comm, machine.backend(self.kernels).map_err(RankError::from))?;
+        let backend = agree(self.comm, machine.fleet(self.kernels).map_err(RankError::from))?;
         let mut timed = Timed { backend, spent: 0.0 };
         let answer = {
             let mut pipelines = Pipelines::new(&mut timed, &self.kernels.p2p, self.kernels.m2l.as_ref());
             solve(self.comm, &self.slice(&options), &mut [&mut pipelines])?
         };
-        let own = *seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = timed.backend.seen(None);
         let all = gather_f64(self.comm, &[own.seconds, own.bytes_in as f64, own.bytes_out as f64, timed.spent])?;
         let most = |k: usize| all.iter().map(|one| one[k]).fold(0.0, f64::max);
         let sum = |k: usize| all.iter().map(|one| one[k]).sum::<f64>() as u64;
@@ -114,7 +113,7 @@ impl RankProblem<'_> {
 
 /// A backend, and the seconds that it took.
 struct Timed {
-    backend: StreamBackend,
+    backend: Fleet,
     spent: f64,
 }
 

@@ -73,7 +73,8 @@ pub fn machine(asked: &Wanted, board: &'static Board, dir: &Path) -> Result<Mach
         return Err(Failure::file(&path, "is of a link over Ethernet, which has no baud rate; leave --baud out"));
     }
     let link = asked.predict.link(board, over_ethernet);
-    Ok(Machine { board, clock_mhz, link, engines, joules_per_pair: said.joules_per_pair, synth: None })
+    let machine = Machine::new(board.name, (clock_mhz, link), engines);
+    Ok(Machine { joules_per_pair: said.joules_per_pair, ..machine })
 }
 
 /// The M2L kernel among those of a bitstream: the one of the order, or a shipped one. A kernel of a user's file has to be named.

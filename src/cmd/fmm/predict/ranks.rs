@@ -3,7 +3,7 @@
 
 use super::super::ranks::{agreed, failure_of, same_input};
 use super::super::{Args, costs, files, options_of_kernels};
-use super::{Wanted, kernels, write};
+use super::{Place, Wanted, kernels, write};
 use fmm::data::input::Input;
 use fmm::octree::{FmmOptions, Plan};
 use hdl::board::Board;
@@ -19,7 +19,7 @@ use terminal::output;
 /// On ranks that are threads of this process, which share its cores.
 pub fn on_threads(args: &Args, name: &str, ranks: usize) -> Result<(), Failure> {
     let board = args.predict.board(name)?;
-    let (kernels, known) = (kernels(args, board)?, costs::known());
+    let (kernels, known) = (kernels(args, Place::Board(board))?, costs::known());
     let input = plain(files::input(args)?)?;
     files::save_particles(args, &input)?;
     let n = input.particles.len();
@@ -45,7 +45,7 @@ pub fn on_mpi(args: &Args, name: &str, mpi: &Mpi) -> Result<(), Failure> {
     let known = costs::known_on(mpi)?;
     let found = || -> Result<(&'static Board, Kernels), Failure> {
         let board = args.predict.board(name)?;
-        Ok((board, kernels(args, board)?))
+        Ok((board, kernels(args, Place::Board(board))?))
     };
     let (board, kernels) = agreed(mpi, found())?;
     same::kernels(mpi, kernels.graphs()).map_err(failure_of)?;

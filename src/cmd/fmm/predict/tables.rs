@@ -4,13 +4,17 @@ use pairforge::fmm::predict::{Engine, Report};
 
 /// An engine's lanes in words.
 fn lanes(e: &Engine) -> String {
-    let lanes = if e.pipelines == 1 { "1 pipeline".to_string() } else { format!("{} pipelines", e.pipelines) };
+    let lanes = match (e.count, e.pipelines) {
+        (1, 1) => "1 pipeline".to_string(),
+        (1, many) => format!("{many} pipelines"),
+        (count, many) => format!("{count} times {many} pipelines"),
+    };
     if e.ii == 1 { lanes } else { format!("{lanes} with a pair every {} clocks", e.ii) }
 }
 
 /// The tables as text.
 pub fn text(r: &Report) -> String {
-    let line = if r.baud == 0 { "Ethernet at 1 Gbit/s".to_string() } else { format!("line of {} baud", r.baud) };
+    let line = &r.link;
     let what = if r.engines.len() > 1 { "P2P and M2L" } else { "P2P" };
     let names: Vec<&str> = r.engines.iter().map(|e| e.kernel.as_str()).collect();
     let lanes: Vec<String> = r.engines.iter().map(lanes).collect();
