@@ -10,6 +10,7 @@ mod emulator;
 mod fmm2;
 pub mod measured;
 mod native;
+mod paper;
 mod scaling;
 
 use std::path::PathBuf;
@@ -49,11 +50,14 @@ pub struct Args {
     /// Draw the seconds by size of the benchmark `cuda`
     #[arg(long, value_name = "FIGURES.svg")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    paper: paper::PaperArgs,
 }
 
 impl Args {
     pub fn files(&self) -> Files {
-        Files::default().writes("--json", &self.json, files::JSON).writes("--svg", &self.svg, files::SVG)
+        let files = Files::default().writes("--json", &self.json, files::JSON).writes("--svg", &self.svg, files::SVG);
+        self.paper.files(files)
     }
 }
 
@@ -72,6 +76,11 @@ static BENCHES: &[Bench<Args>] = &[
         "conformance",
         "errors of FMMs on a GPU beside the CPU's: distributions, boundaries, orders, precisions",
         conformance::run,
+    ),
+    Bench::new(
+        "paper",
+        "the figures of Ukawa and Narumi: this CPU, and FPGAs by the model of their clocks and links",
+        paper::run,
     ),
     Bench::new("card", "an FMM with all stages on a GPU, checked against direct sums", card::run).on_ranks(),
 ];

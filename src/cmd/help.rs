@@ -342,10 +342,11 @@ static PAGES: &[Page] = &[
     Page {
         command: "bench",
         headings: &[
-            ("Measurement", &["repeat", "n", "order", "gpus", "in_place", "one_depth"]),
-            (OUTPUT, &["json", "svg"]),
+            ("Measurement", &["repeat", "n", "order", "gpus", "in_place", "one_depth", "n_max", "gpu", "from"]),
+            (OUTPUT, &["json", "svg", "output"]),
         ],
         examples: &[
+            ("bench paper -o figures --n-max 100000", "the paper's figures again, at small sizes"),
             ("bench fmm --repeat 3", "seconds of a native FMM of 1e6 particles"),
             ("bench card --gpus 2 --json card.json", "all stages on one GPU and on two"),
             ("bench cuda --svg cuda.svg", "GPU, CPU and direct summation by size"),

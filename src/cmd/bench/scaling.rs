@@ -68,7 +68,7 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
 }
 
 /// The options that `fmm` chooses for so many particles.
-fn options(n: usize) -> FmmOptions {
+pub(super) fn options(n: usize) -> FmmOptions {
     let options = FmmOptions { basis: Basis::Solid, order: 6, precision: Precision::F32, ..FmmOptions::default() };
     let Shape { leaf, enlarge } = tune::native_shape(&Costs::default(), n, &options, true);
     FmmOptions { leaf, enlarge, ..options }
