@@ -230,6 +230,9 @@ impl Config {
             within("filters in front of a pipeline", self.filters, FEWEST_FILTERS..=MOST_FILTERS)?;
         }
         within("targets in a lane group", self.lanes(), 1..=MOST_TARGETS)?;
+        if self.filters > 0 && self.i_banks == 1 {
+            return Err("filters need two banks of i registers".into());
+        }
         if self.filters > 0 && self.ii > 1 {
             let clocks = self.ii;
             return Err(format!(

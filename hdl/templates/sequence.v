@@ -191,7 +191,12 @@
     assign finish_n = finished_n;
     assign finish_tag = finished_tag;
     always @(posedge clk) begin
+{%- if filters %}
+        // No pair of a group whose sums are held waits when another one takes the place of its targets.
+        may_end <= (hold ? drained : finish_ready) & ~group_done & ~ended;
+{%- else %}
         may_end <= (hold | finish_ready) & ~group_done & ~ended;
+{%- endif %}
         ended <= group_done;
         finished <= group_done & ~hold & ~rst;
 {%- if by_word %}

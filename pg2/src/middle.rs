@@ -2,6 +2,7 @@
 
 pub mod bins;
 pub mod budget;
+pub mod coarse;
 pub mod demand;
 pub mod filter;
 pub mod fold;

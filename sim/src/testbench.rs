@@ -9,6 +9,7 @@ use hdl::engine::link::{Link, LinkError};
 use hdl::engine::protocol::{RESULT, RunHeader, STATUS_REPLY, Segment, Stream, beats};
 use hdl::engine::switch::addressed;
 use pg2::graph::{Graph, PinClass};
+use pg2::middle::coarse::completed;
 use std::fmt::Write as _;
 
 /// Records of j memory that the vectors use at most: enough for a few segments, few enough for a slow simulator.
@@ -172,6 +173,8 @@ fn stimulus(graph: &Graph, config: &Config) -> (Stream, usize) {
     for (round, style) in [Style::Ordinary, Style::Wild { anchor: random.bits() }].into_iter().enumerate() {
         if config.layout.param_words() > 0 {
             let values = table(graph, PinClass::Param, 1, Style::Ordinary, &mut random);
+            // Of an engine with filters, what a host makes of the parameters.
+            let values = if config.filters > 0 { completed(graph, &values) } else { values };
             stream.param(&config.layout.param_packing().pack_all(1, &values));
         }
         let sources = table(graph, PinClass::Jpin, n_j, style, &mut random);

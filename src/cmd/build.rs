@@ -22,6 +22,7 @@ use pairforge::kernel::parts;
 use pg2::backend::build::Built;
 use pg2::backend::filtered::build_filtered;
 use pg2::graph::Graph;
+use pg2::middle::coarse::reaching;
 use sim::testbench::{Engine, Place};
 use std::path::PathBuf;
 use terminal::failure::Failure;
@@ -228,6 +229,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let name = prefix(&args, &graph)?;
     // The kernel keeps its name, whatever the modules' prefix is.
     let (kernel_name, named) = (graph.name.clone(), Graph { name, ..graph });
+    let named = if args.filters.count() > 0 { reaching(&named) } else { named };
     let wanted = Wanted { graph: &named, sources: &kernel.sources, clock, pipelines: args.lanes.one()?.0 };
     let built = built(&args, &wanted)?;
     warn_of_clock(&built, &args.clock);

@@ -40,6 +40,8 @@ fn filters_change_no_result_and_count_the_pairs_that_pass() {
     let near = |line: &str| line.split(',').nth(2).expect("a column").parse::<u64>().expect("a number");
     let passed: u64 = p.text("wanted.csv").lines().skip(1).map(near).sum();
     assert!(passed > 100 && passed < 900, "{passed}");
+    // Pairs that coarse tests pass in vain are counted too.
+    let mut counted = 0;
     for backend in ["emulator", "cycle"] {
         if backend == "cycle" && !has_verilator() {
             continue;
@@ -47,7 +49,10 @@ fn filters_change_no_result_and_count_the_pairs_that_pass() {
         p.run(&format!("{RUN} --backend {backend} --pipelines 2 --filters 4 -o found.csv --json found.json")).expect(0);
         assert_eq!(p.text("found.csv"), p.text("wanted.csv"), "{backend}");
         let found = p.json("found.json");
-        assert_eq!((&found["filters"]["each"], &found["filters"]["passed"]), (&4.into(), &passed.into()), "{found}");
+        let passes = found["filters"]["passed"].as_u64().expect("a number");
+        assert!(found["filters"]["each"] == 4 && (passed..passed + passed / 4).contains(&passes), "{passed}: {found}");
+        assert!(counted == 0 || counted == passes, "{counted}: {found}");
+        counted = passes;
         assert_eq!(found["pairs"], 20 * 90);
         let Some(cycles) = found["cycles"].as_f64() else {
             assert!(backend == "emulator" && found["filters"]["busy"].is_null(), "{found}");
@@ -56,7 +61,7 @@ fn filters_change_no_result_and_count_the_pairs_that_pass() {
         let share = |pairs: f64, lanes: f64, found: &serde_json::Value| {
             assert!((found.as_f64().expect("a share") - pairs / (cycles * lanes)).abs() < 1e-12, "{found}");
         };
-        share(passed as f64, 2.0, &found["filters"]["busy"]);
+        share(passes as f64, 2.0, &found["filters"]["busy"]);
         share(20.0 * 90.0, 8.0, &found["utilisation"]);
     }
 }

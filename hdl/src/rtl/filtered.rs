@@ -1,30 +1,34 @@
-//! Statements of a pipeline about the filter in front of it: the condition's own pipeline, and what goes from one to the other.
+//! Statements of a pipeline about the filters in front of it: the modules that say which pairs it takes.
 
-/// A pipeline that takes only pairs for which a condition holds, which another module computes.
+/// A pipeline that takes only pairs that pass a test.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Filtered {
-    /// The module of the condition: pins of targets and sources, parameters, and the outputs named here.
-    pub condition: String,
-    /// Cycles from its pins to its outputs.
-    pub latency: u32,
+    /// The test: pins of targets and sources, parameters, and the output named here.
+    pub test: Part,
     /// The output that says whether a pair passes.
     pub pass: String,
-    /// Values of a pair that passes.
-    pub carried: Vec<Carried>,
+    /// Of a test that takes fewer bits of targets and of sources than they have: what makes these, of each. Both take as many cycles.
+    /// An output `o_X` is the pin `i_X` or `j_X` of the test.
+    pub narrowed: Option<Narrowed>,
 }
 
-/// A value that the condition's module gives and the pipeline takes.
+/// A module, and the cycles from its pins to its outputs.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Carried {
-    /// The port that it comes from, and the one that it goes to.
-    pub from: String,
-    pub to: String,
-    pub width: u32,
+pub struct Part {
+    pub module: String,
+    pub latency: u32,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Narrowed {
+    pub targets: String,
+    pub sources: String,
+    pub latency: u32,
 }
 
 impl Filtered {
-    /// Bits that are carried of a pair.
-    pub fn bits(&self) -> u32 {
-        self.carried.iter().map(|c| c.width).sum()
+    /// Cycles from a source to what the test says of it.
+    pub fn latency(&self) -> u32 {
+        self.test.latency + self.narrowed.as_ref().map_or(0, |n| n.latency)
     }
 }

@@ -40,7 +40,7 @@ pub struct Built {
     pub warnings: Vec<Diagnostic>,
     /// How it is folded, where a pair comes every several clocks.
     pub folded: Option<Folded>,
-    /// The condition's pipeline, where filters stand in front: all else but `graph`, which is the kernel as a whole, is of the rest.
+    /// The test's pipeline, where filters stand in front: all else but `graph`, which is the kernel as a whole, is of the rest.
     pub filter: Option<Box<Built>>,
 }
 

@@ -48,8 +48,18 @@ pub(super) fn push(graph: &mut Graph, kind: NodeKind, format: Format, like: Node
 
 /// The same of an operator on nodes whose formats it takes.
 pub(super) fn operator(graph: &mut Graph, op: &'static dyn Operator, args: &[NodeId], like: NodeId) -> NodeId {
+    operator_with(graph, (op, Attrs::default()), args, like)
+}
+
+/// The same of an operator with attributes.
+pub(super) fn operator_with(
+    graph: &mut Graph,
+    (op, attrs): (&'static dyn Operator, Attrs),
+    args: &[NodeId],
+    like: NodeId,
+) -> NodeId {
     let formats: Vec<Format> = args.iter().map(|a| graph.node(*a).format).collect();
-    let inst = Inst::new(op, &formats, Attrs::default()).expect("formats that the operator takes");
+    let inst = Inst::new(op, &formats, attrs).expect("formats that the operator takes");
     let format = inst.result;
     push(graph, NodeKind::Op { op, inst, args: args.to_vec() }, format, like)
 }

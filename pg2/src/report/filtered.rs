@@ -1,8 +1,10 @@
-//! The two parts of a kernel with a filter (RULES L19): what the condition takes, what the rest takes, and what goes between them.
+//! The two parts of a kernel with a filter (RULES L19): what the test of a pair takes, and what the rest takes.
 
 use crate::backend::build::{Built, build};
+use crate::backend::filtered::test_clock;
 use crate::graph::{Graph, NodeKind};
-use crate::middle::filter::{Carried, split};
+use crate::middle::coarse::{Coarse, NARROW, reaching};
+use crate::middle::filter::split;
 use hdl::circuit::target::Clock;
 use std::fmt;
 
@@ -18,24 +20,20 @@ pub struct Part {
 /// A kernel in two parts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Parts {
-    pub condition: Part,
+    pub test: Part,
     pub rest: Part,
-    /// The values that the rest takes of each pair that passes.
-    pub carried: Vec<Carried>,
-}
-
-impl Parts {
-    /// Bits of a pair that passes.
-    pub fn bits(&self) -> u32 {
-        self.carried.iter().map(|c| c.format.width()).sum()
-    }
+    /// The differences of coordinates that a coarse test takes a few bits of, or why there is none.
+    pub coarse: Result<Vec<String>, String>,
 }
 
 /// Accounts for both parts of a kernel as it was compiled; `None` for one without a filter.
 pub fn parts(graph: &Graph, clock: Clock) -> Option<Parts> {
-    let split = split(graph, clock)?;
-    let [condition, rest] = [&split.filter, &split.rest].map(|part| part_of(&build(part, clock, "", Vec::new())));
-    Some(Parts { condition, rest, carried: split.carried })
+    let graph = reaching(graph);
+    let split = split(&graph)?;
+    let own = test_clock(&split, clock);
+    let [test, rest] =
+        [(&split.test, own), (&split.rest, clock)].map(|(part, clock)| part_of(&build(part, clock, "", Vec::new())));
+    Some(Parts { test, rest, coarse: Coarse::new(&graph).map(|coarse| coarse.differences()) })
 }
 
 fn part_of(built: &Built) -> Part {
@@ -56,14 +54,16 @@ impl fmt::Display for Part {
 
 impl fmt::Display for Parts {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        writeln!(f, "where: {}; the rest, for pairs that pass: {}.", self.condition, self.rest)?;
-        let name = |c: &Carried| if c.name.is_empty() { c.format.to_string() } else { c.name.clone() };
-        let names: Vec<String> = self.carried.iter().take(16).map(name).collect();
-        let more = if self.carried.len() > 16 { ", ..." } else { "" };
-        let bits = self.bits();
-        match names.is_empty() {
-            true => writeln!(f, "The rest takes nothing of a pair but that it passes."),
-            false => writeln!(f, "The rest takes {bits} bits of a pair: {}{more}.", names.join(", ")),
+        let Parts { test, rest, coarse } = self;
+        match coarse {
+            Ok(differences) => {
+                let all = differences.join(", ");
+                writeln!(f, "where: filters take {NARROW} bits of {all}: {test}; pairs that may pass, all: {rest}.")
+            }
+            Err(why) => {
+                writeln!(f, "where: {test}; the rest, for pairs that pass: {rest}.")?;
+                writeln!(f, "Filters take all of the condition: {why}.")
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cases::{compile, reduced, refuse};
 use hdl::circuit::target::{Clock, TARGETS};
-use pg2::graph::PinClass;
+use pg2::graph::NodeKind;
 use pg2::middle::filter::{Split, split};
 use pg2::report::filtered::parts;
 
@@ -76,51 +76,26 @@ fn clock() -> Clock {
 }
 
 fn in_two(statements: &str) -> Split {
-    let split = split(&compile(statements).expect("it compiles"), clock()).expect("it has a filter");
-    split.filter.verify().expect("the first part is sound");
-    split.rest.verify().expect("the second part is sound");
+    let split = split(&compile(statements).expect("it compiles")).expect("it has a filter");
+    split.test.verify().expect("the test is sound");
+    split.rest.verify().expect("the rest is sound");
     split
-}
-
-#[test]
-fn what_the_condition_has_computed_is_carried_where_that_is_cheap() {
-    // The product of the condition serves the rest.
-    let split = in_two("r2 = fv * fw; where (r2 < fp); fo max= r2;");
-    assert_eq!(split.carried.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["r2"]);
-    // One pin is narrower than what is made of it.
-    let split = in_two("x2 = (int32)b * 3; where (x2 < 7); o += x2;");
-    assert_eq!(split.carried.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["b"]);
-    assert!(split.carried[0].is_pin);
-    // What is the same for all pairs is not carried.
-    let split = in_two("where (b < n); o += n;");
-    assert_eq!(split.carried, []);
 }
 
 #[test]
 fn the_rest_does_not_ask_again() {
     let split = in_two("near = b < 9 && t; where (near); o += near ? a : c;");
-    assert_eq!(split.carried.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["a"]);
-    let classes: Vec<PinClass> = split.rest.pins.iter().map(|p| p.class).collect();
-    assert!(!classes.contains(&PinClass::Ipin), "all of a pair comes as a source's");
-    assert!(split.rest.nodes.len() < 12, "{}", split.rest);
-}
-
-#[test]
-fn flags_that_not_every_pair_raises_are_not_carried() {
-    // The quotient is demanded of pairs alone that pass the first condition.
-    let split = in_two("q = a / b; where (b != 0); where (q < 5); o += q;");
-    assert_eq!(split.carried.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-    // Here of every pair.
-    let split = in_two("q = a / b; where (q < 5); o += q;");
-    assert_eq!(split.carried.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["q"]);
+    let read: Vec<&str> =
+        split.rest.nodes.iter().filter(|n| matches!(n.kind, NodeKind::Pin { .. })).map(|n| n.name.as_str()).collect();
+    assert_eq!(read, ["a"], "{}", split.rest);
+    assert_eq!(split.test.outputs.len(), 1, "{}", split.test);
 }
 
 #[test]
 fn the_parts_are_accounted_for() {
     let graph = compile("r2 = fv * fw; where (r2 < fp); fo max= pg_sqrt(r2);").expect("it compiles");
     let parts = parts(&graph, clock()).expect("it has a filter");
-    assert!(parts.condition.operators >= 6 && parts.condition.multipliers > 0, "{parts}");
-    assert_eq!((parts.bits(), parts.rest.operators), (18, 1), "{parts}");
-    assert!(parts.to_string().contains("The rest takes 18 bits of a pair: r2."), "{parts}");
+    assert!(parts.test.operators >= 6 && parts.test.multipliers > 0, "{parts}");
+    assert_eq!(parts.rest.operators, parts.test.operators, "{parts}");
     assert!(pg2::report::filtered::parts(&compile("o += a;").expect("it compiles"), clock()).is_none());
 }

@@ -15,6 +15,7 @@ use hdl::engine::link::{Channel, Link, Shared};
 use hdl::serial::host::Timeouts;
 use hdl::serial::{EngineIdentity, kernel_hash};
 use pg2::graph::Graph;
+use pg2::middle::coarse;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Begins the name of a board on the network.
@@ -61,7 +62,10 @@ fn open(options: &BackendOptions) -> Box<dyn Backend> {
         let Some((board, number)) = found else {
             return Err(BackendError::Tool(other_kernel(graph, hash, open)));
         };
-        board.session.lock().unwrap_or_else(PoisonError::into_inner).set_layout(number, graph.layout());
+        let mut session = board.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let filters = session.engines()[number].filters;
+        session.set_layout(number, coarse::layout(graph, filters));
+        drop(session);
         Ok(Box::new(Channel::new(board.shared.clone(), number)))
     };
     Box::new(StreamBackend::new(ENTRY.name, Box::new(open), ENTRY.clocked).on_device())

@@ -6,6 +6,7 @@ use crate::job::{Backend, BackendError};
 use hdl::engine::link::Link;
 use pg2::backend::filtered::possible;
 use pg2::graph::Graph;
+use pg2::middle::coarse::reaching;
 use pg2::middle::simplify::simplify;
 use sim::emulator::engine::EmulatedEngine;
 
@@ -25,12 +26,12 @@ pub const ENTRY: Entry = Entry {
 fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let options = options.clone();
     let open = move |graph: &Graph, _: u64| -> Result<Box<dyn Link>, BackendError> {
-        let config = config(graph, &options, 1)?;
-        let simple = match options.filters {
+        let graph = match options.filters {
             0 => simplify(graph),
-            _ => possible(graph, options.clock).map_err(BackendError::Unsupported).map(|_| graph.clone())?,
+            _ => possible(graph).map_err(BackendError::Unsupported).map(|_| reaching(graph))?,
         };
-        Ok(Box::new(EmulatedEngine::new(&simple, config, options.threads)))
+        let config = config(&graph, &options, 1)?;
+        Ok(Box::new(EmulatedEngine::new(&graph, config, options.threads)))
     };
     Box::new(StreamBackend::new(ENTRY.name, Box::new(open), ENTRY.clocked))
 }

@@ -8,6 +8,7 @@ use crate::job::{BackendError, Filtered, Job, Outcome, Run, Words};
 use hdl::engine::Config;
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{Packing, RunHeader, Segment, Stream};
+use pg2::middle::coarse::completed;
 use std::collections::VecDeque;
 
 /// Builds packets and remembers what was asked.
@@ -31,7 +32,11 @@ impl<'a> Sender<'a> {
     pub fn new(job: &'a Job<'a>, config: &'a Config, free: u64) -> Sender<'a> {
         let mut stream = Stream::default();
         if config.layout.param_words() > 0 {
-            stream.param(&config.layout.param_packing().pack_all(1, job.params));
+            let params = match config.filters {
+                0 => job.params.to_vec(),
+                _ => completed(job.graph, job.params),
+            };
+            stream.param(&config.layout.param_packing().pack_all(1, &params));
         }
         Sender {
             job,

@@ -5,6 +5,7 @@ use hdl::circuit::target::Clock;
 use hdl::engine::Config;
 use hdl::engine::protocol::Segment;
 use pg2::backend::filtered::build_filtered;
+use pg2::middle::coarse::reaching;
 use sim::cycle::CycleOptions;
 use sim::stimuli::Style;
 
@@ -46,11 +47,12 @@ count += 1;
 /// A condition of the source alone, and nothing that is carried.
 const ALONE: &str = "int8 x ipin; uint8 y jpin; uint32 n fout; uint4 few fout; where (y > 99); n += 1; few += 3;";
 
-const KERNELS: [&str; 3] = [MIXED, CUT, ALONE];
+const KERNELS: [&str; 3] = [CUT, MIXED, ALONE];
 
 fn kernel(text: &str, clock: Clock) -> Kernel {
     let graph = pg2::compile("k", text).unwrap_or_else(|e| panic!("{e:?}")).graph;
     let built = build_filtered(&graph, clock, text, Vec::new()).unwrap_or_else(|e| panic!("{e}"));
+    let graph = reaching(&graph);
     Kernel { graph, latency: built.schedule.depth, pipeline: built.netlist, ii: 1 }
 }
 

@@ -5,6 +5,7 @@ extern crate pairforge_sim as sim;
 mod bench;
 mod bins;
 mod board;
+mod coarse;
 mod common;
 mod cycle;
 mod definitions;

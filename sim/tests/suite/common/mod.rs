@@ -8,6 +8,7 @@ use hdl::rtl::netlist::Netlist;
 use pg2::backend::build::build_folded;
 use pg2::backend::lower::lower;
 use pg2::graph::{Graph, PinClass};
+use pg2::middle::coarse::{completed, is_coarse};
 use pg2::middle::schedule::schedule;
 use pg2::middle::simplify::simplify;
 use rayon::prelude::*;
@@ -114,6 +115,7 @@ impl Work {
         let i = stimuli::records(graph, PinClass::Ipin, 60, style, &mut random);
         let j = stimuli::records(graph, PinClass::Jpin, 1000, style, &mut random);
         let params = stimuli::records(graph, PinClass::Param, 1, style, &mut random).swap_remove(0);
+        let params = if is_coarse(graph) { completed(graph, &params) } else { params };
         let mut runs = vec![Run { i: (0, 3), segments: vec![] }, Run { i: (5, 0), segments: vec![whole(&j)] }];
         // Few pairs are several runs too.
         let most = (pairs as u64 / 16).clamp(20, 400);

@@ -21,7 +21,7 @@ impl Flags<'_> {
     pub fn build(&self, lane: &mut Module, shown_half: &Value) -> Value {
         let plan = self.plan;
         lane.comment("Flags stick until `first`, those of each half apart.");
-        let wraps = plan.inner().wraps || plan.conditions().wraps;
+        let wraps = plan.inner().wraps || plan.test().wraps;
         let bits = 4 + wraps as u32;
         let mut idle = Vec::new();
         let mut all = Vec::new();

@@ -118,7 +118,7 @@ impl<'a> Sums<'a> {
         let at = lane.signal("r_at");
         let at = if plan.config.spread() { lane.reg("asked", at) } else { at };
         let words = at.width() - plan.lane_bits();
-        let asked = cat([lane.signal("queue_shown_half"), at.top(plan.lane_bits())]);
+        let asked = cat([lane.signal("shown_half"), at.top(plan.lane_bits())]);
         let asked = lane.wire("asked_place", asked);
         let asked_word = lane.reg("asked_word", at.low(words));
         let mut steps = vec![step];
