@@ -23,7 +23,7 @@ PF uint32_t in_octant(const uint32_t lanes, const uint32_t octant, const uint32_
 // it among them, have the level in common; so its leaf is one level below the deepest of these. Counts the cells that begin in a block.
 extern "C" __global__ void __launch_bounds__(1024) mark_cells(const Problem p)
 {
-    __shared__ signed char windows[1024 + MOST_LEAF];
+    __shared__ signed char windows[2][1024 + MOST_LEAF];
     __shared__ uint32_t counts[COUNTS];
     const uint32_t block = blockIdx.x * 1024, leaf = (uint32_t)p.most_leaf, n = (uint32_t)p.n, i = block + threadIdx.x;
     const uint64_t *const keys = p.keys[0];
@@ -31,16 +31,21 @@ extern "C" __global__ void __launch_bounds__(1024) mark_cells(const Problem p)
         counts[k] = 0;
     for (uint32_t k = threadIdx.x; k < 1024 + leaf; k += 1024) {
         const int64_t first = (int64_t)block + k - leaf, last = first + leaf;
-        windows[k] = first >= 0 && last < n ? common(keys[first], keys[last], p) : -1;
+        windows[0][k] = first >= 0 && last < n ? common(keys[first], keys[last], p) : -1;
     }
     __syncthreads();
+    // The greatest of so many windows from each on, a power of two; two of these are all that a particle is in.
+    uint32_t now = 0, width = 1;
+    for (; 2 * width <= leaf + 1; width *= 2, now ^= 1) {
+        for (uint32_t k = threadIdx.x; k < 1024 + leaf; k += 1024)
+            windows[now ^ 1][k] = (signed char)max((int)windows[now][k], (int)windows[now][min(k + width, 1023 + leaf)]);
+        __syncthreads();
+    }
     uint32_t own_from = LEVELS, own_leaf = 0;
     uint64_t key = 0;
     bool is_full = false;
     if (i < n) {
-        int deepest = -1;
-        for (uint32_t k = 0; k <= leaf; k++)
-            deepest = max(deepest, (int)windows[threadIdx.x + k]);
+        const int deepest = max((int)windows[now][threadIdx.x], (int)windows[now][threadIdx.x + leaf + 1 - width]);
         key = keys[i];
         own_leaf = (uint32_t)min(deepest + 1, (int)p.last_level);
         is_full = deepest == (int)p.last_level;
