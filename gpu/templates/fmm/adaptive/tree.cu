@@ -117,6 +117,10 @@ extern "C" __global__ void __launch_bounds__(1024) make_cells(const Problem p)
     }
     __syncthreads();
     const uint32_t number = before[warp][LEAVES] + __popc(leaves & below);
+    // Where the warp's first cell of a level stands among those of the level: a level a lane.
+    uint32_t first = 0;
+    for (uint32_t o = 0; o < 8 && lane < LEVELS; o++)
+        first += before[warp][8 * lane + o];
     uint32_t above = 0, started = NONE;
     for (uint32_t level = 0; level <= deepest; level++) {
         const bool begins = from <= level && level <= leaf;
@@ -128,9 +132,7 @@ extern "C" __global__ void __launch_bounds__(1024) make_cells(const Problem p)
                 const uint32_t set = __ballot_sync(~0u, octant >> bit & 1);
                 same &= octant >> bit & 1 ? set : ~set;
             }
-        uint32_t cell = p.level_start[level] + __popc(starts & below);
-        for (uint32_t o = 0; o < 8; o++)
-            cell += before[warp][8 * level + o];
+        uint32_t cell = p.level_start[level] + __shfl_sync(~0u, first, level) + __popc(starts & below);
         // Cells that end with the particle before this one.
         if (is_there && i > 0 && from <= level && level <= leaf_before)
             p.cells[cell - 1].end = i;
