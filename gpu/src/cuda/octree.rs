@@ -15,6 +15,7 @@ mod cells;
 pub mod communicator;
 mod depth;
 pub mod links;
+mod loaded;
 mod made;
 mod memory;
 mod periodic;
@@ -29,26 +30,22 @@ mod text;
 
 use super::CudaError;
 use super::device::Device;
-use super::driver::{self, Kernels, Times};
-use super::gpu_device::{GpuDevice, Size};
+use super::driver::{self, Times};
+use super::gpu_device::GpuDevice;
 use super::p2p::Number;
-use adaptive::Adaptive;
 use black_box::BlackBox;
-use cells::Cells;
 use communicator::{Team, bytes_of};
 use fmm::data::periodic::Periodic;
-use fmm::expansion::solid::dense::Dense;
 use fmm::octree::options::Wanted;
 use fmm::tree::boxmap::BoxMap;
 use fmm::tree::lists::reach;
+use loaded::Loaded;
 use memory::{Capacity, Particles, Parts, Problem, with_fitting};
-use periodic::Images;
-use pg2::backend::cuda::p2p::{Real, Unfit};
+use pg2::backend::cuda::p2p::Unfit;
 use pg2::graph::Graph;
 use results::Results;
 use run::Kept;
 use std::ops::Range;
-use tables::Tables;
 use text::Shape;
 
 pub use black_box::MOST_BLACK_BOX;
@@ -117,41 +114,6 @@ pub enum Fields {
     /// That of cells alone, without P2P.
     Far,
 }
-
-/// All kernels of the tree of one depth.
-const KERNELS: [&str; 25] = [
-    "bounds",
-    "all_bounds",
-    "sample",
-    "count",
-    "share_cells",
-    "share_sums",
-    "share_add",
-    "scan_cells",
-    "scan_sums",
-    "scan_add",
-    "scatter",
-    "settle",
-    "refill",
-    "merge",
-    "p2m",
-    "m2m",
-    "m2l",
-    "l2l",
-    "p2p",
-    "again",
-    "l2p",
-    "spread",
-    "make",
-    "direct",
-    "reference",
-];
-
-/// Further kernels of periodic boundaries.
-const KERNELS_PERIODIC: [&str; 2] = ["far_images", "moments"];
-
-/// Further kernels of `again` in f32, where a GPU has f64 coordinates of its share alone.
-const KERNELS_F32: [&str; 3] = ["ask_nothing", "ask", "answer"];
 
 /// Kernels, tables and particles on GPUs, which every method is given in the same order.
 pub struct GpuFmm<T: Number, C: GpuDevice = Device> {
@@ -240,71 +202,6 @@ impl Amounts {
     /// The amounts of one process with `n` particles that are sources and targets.
     pub fn of(n: usize) -> Amounts {
         Amounts { all: n, sources: n, targets: None }
-    }
-}
-
-/// The data on a GPU.
-struct Loaded<T: Number, C: GpuDevice> {
-    kernels: Kernels<C>,
-    tables: Tables<T, C>,
-    particles: Particles<T, C>,
-    cells: Option<Cells<T, C>>,
-    adaptive: Option<Adaptive<T, C>>,
-    /// With periodic boundaries.
-    images: Option<Images<C>>,
-    /// The GPU's part of the process's sources, and of its targets if they are no sources.
-    share: [Range<usize>; 2],
-    /// Where all of this is.
-    places: Problem,
-}
-
-impl<T: Number, C: GpuDevice> Loaded<T, C> {
-    fn new(
-        device: &C,
-        text: &str,
-        dense: &Dense,
-        shape: &Shape,
-        periodic: Option<&Periodic>,
-    ) -> Result<Loaded<T, C>, CudaError> {
-        let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
-        let of_images: &[&str] = if periodic.is_some() { &KERNELS_PERIODIC } else { &[] };
-        let of_basis: &[&str] = if shape.basis == FmmBasis::Chebyshev { &["place_matrices"] } else { &[] };
-        let names = KERNELS.iter().chain(of_f32).chain(of_images).chain(of_basis).copied();
-        let mut kernels = Kernels::default();
-        kernels.compile(device, text, names, T::ARITHMETIC, |name, kernel| {
-            if shape.memory_of(name) > 0 {
-                device.share(kernel, shape.memory_of(name))?;
-            }
-            // A multiprocessor has blocks of two kernels at a time only if both want the same share of its shared memory.
-            if ["m2l", "p2p"].contains(&name) { device.want_shared(kernel) } else { Ok(()) }
-        })?;
-        if shape.is_wide() {
-            kernels.compile(device, text, ["make_matrices"], T::ARITHMETIC, |_, _| Ok(()))?;
-        }
-        let tables = Tables::new(device, dense, shape, |of| {
-            let problem = Problem {
-                up: of.derivatives,
-                down: of.weights,
-                steps: of.orders,
-                matrices: of.matrices,
-                ..Problem::default()
-            };
-            kernels.launch(device, "make_matrices", Size::new(of.rows, 256), &problem, &[])
-        })?;
-        Ok(Loaded {
-            kernels,
-            tables,
-            particles: Particles::new(device, &Capacity::default(), shape)?,
-            cells: None,
-            adaptive: None,
-            images: match periodic {
-                Some(_) if shape.basis == FmmBasis::Chebyshev => Some(Images::of_kernel(device)?),
-                Some(periodic) => Some(Images::new(device, dense.order, periodic)?),
-                None => None,
-            },
-            share: [0..0, 0..0],
-            places: Problem { wraps: periodic::wraps(periodic), ..Problem::default() },
-        })
     }
 }
 

@@ -4,7 +4,7 @@ use super::adaptive::AdaptiveTree;
 use super::cells::{CellCounts, Cells};
 use super::communicator::{Team, Transfer, bytes_of, numbers, of};
 use super::depth::{cost, m2l_pairs};
-use super::memory::{BOUNDS_BLOCKS, Bounds, Particles, Parts, Problem, Status};
+use super::memory::{BOUNDS_BLOCKS, Bounds, Problem, Status};
 use super::split::{LeafShare, Rows, cost_of, split};
 use super::stages::On;
 use super::{DEEPEST, Fields, GpuFmm, Loaded, NEAR2, Run, TreeKind, Units, depth_for, periodic};
@@ -426,70 +426,6 @@ fn to_all<C: GpuDevice>(team: &Team<C>, part: impl Fn(usize) -> Range<usize>) ->
         to.map(move |to| Transfer { from, part: part(from), to, at: part(from).start })
     };
     (0..team.all()).flat_map(of).collect()
-}
-
-impl<T: Number, C: GpuDevice> Loaded<T, C> {
-    /// Where everything is; units are not known yet, nor the part of the GPU.
-    pub(super) fn problem(&self, device: &C, parts: Parts) -> Problem {
-        let (particles, tables) = (&self.particles, &self.tables);
-        let words = (particles.n * size_of::<u32>()) as u64;
-        let [records, near, out] = [&particles.records, &particles.near, &particles.out].map(|m| device.place(m));
-        let mut problem = Problem {
-            input: particles.input.each_ref().map(|x| device.place(x)),
-            bounds: device.place(&particles.bounds),
-            order: device.place(&particles.order),
-            // Sums of P2P and what other GPUs send come later.
-            cell: near,
-            rank: near + words,
-            unsettled: near + 2 * words,
-            // One GPU's share is all there is.
-            share: if parts.devices > 1 { out } else { records },
-            arrived: near,
-            records,
-            near,
-            out,
-            up: device.place(&tables.up),
-            down: device.place(&tables.down),
-            matrices: device.place(&tables.matrices),
-            slopes: device.place(&tables.slopes),
-            steps: device.place(&tables.steps),
-            slope_terms: device.place(&tables.slope_terms),
-            law: device.place(&tables.law),
-            n: particles.n as u64,
-            dipoles: particles.dipoles.each_ref().map(|m| device.place(m)),
-            ..self.places
-        };
-        if let Some(images) = &self.images {
-            (problem.lattice, problem.moments) = (images.lattice(device), images.moments(device));
-        }
-        if let Some(cells) = &self.cells {
-            problem.parts = device.place(&cells.parts);
-            problem.counts = device.place(&cells.counts);
-            problem.share_sums = device.place(&cells.share_sums);
-            problem.sums = device.place(&cells.sums);
-            problem.starts = device.place(&cells.starts);
-            problem.row_parts = device.place(&cells.row_parts);
-            problem.bases = device.place(&cells.bases);
-            problem.status = device.place(&cells.counted);
-            problem.rows = problem.status + (Status::WORDS * size_of::<u64>()) as u64;
-            problem.work = device.place(&cells.work);
-            problem.m = device.place(&cells.m);
-            problem.l = device.place(&cells.l);
-        }
-        problem
-    }
-
-    /// With the lists of P2P, which with several GPUs stand where the sorted share was, and where results come later.
-    fn lists(&self, device: &C, problem: Problem, part: &LeafShare) -> Problem {
-        let Particles { again, again_room, .. } = &self.particles;
-        if problem.devices == 1 {
-            return Problem { again: device.place(again), again_room: *again_room as u64, ..problem };
-        }
-        let [targets, particles] = [part.targets, part.particles].map(|count| count as u64 * size_of::<u32>() as u64);
-        let again = problem.out;
-        let (wide_at, wanted) = (again + targets, again + targets + particles);
-        Problem { again, again_room: part.targets as u64, wide_at, wanted, ..problem }
-    }
 }
 
 impl Problem {
