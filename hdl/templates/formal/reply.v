@@ -33,6 +33,12 @@
         was_held <= m_tvalid & ~m_tready & ~rst;
         was_beat <= {m_tlast, m_tdata};
     end
+{%- if pipelines > 0 %}
+    // A lane is idle only when the last pair that it took has left its pipeline, which takes longer than counting it.
+    reg [3:0] was_passed;
+    always @(posedge clk) was_passed <= {was_passed[2:0], |l_passed};
+    always @(*) if (@{still}@) assume (l_passed == @{pipelines}@'d0 && was_passed == 4'd0);
+{%- endif %}
     integer k;
     always @(*) begin
         if (!started) assume (rst);
