@@ -28,7 +28,9 @@ fn cast(graph: &mut Graph, of: NodeId, to: Format) -> NodeId {
 
 /// The narrow bits of a coordinate.
 fn narrow(graph: &mut Graph, coordinate: NodeId, reach: NodeId) -> NodeId {
-    let shift = field(graph, reach, SHIFT_AT, SHIFT);
+    // Of no more bits than the furthest shift has, since each doubles what there is to choose from.
+    let furthest = graph.node(coordinate).format.width() - NARROW;
+    let shift = field(graph, reach, SHIFT_AT, SHIFT.min(u32::BITS - furthest.leading_zeros()));
     let pattern = operator(graph, int::BITS, &[coordinate], coordinate);
     let shifted = operator(graph, int::SHRV, &[pattern, shift], coordinate);
     field(graph, shifted, 0, NARROW)
