@@ -1,4 +1,5 @@
-//! N-body simulations: bodies of a start [model], moved by a [leapfrog](Leapfrog) with the forces of an FMM or of direct sums on any backend.
+//! N-body simulations: bodies of a start [model], moved by a [leapfrog](Leapfrog) with the forces of an FMM or of direct sums, or by
+//! [Hermite's scheme](Hermite) with block time steps, on any backend.
 //!
 //! ```
 //! use pairforge::fmm::Options;
@@ -23,13 +24,19 @@
 
 mod bodies;
 mod conserved;
+mod file;
 mod forces;
+#[cfg(feature = "kernels")]
+mod hermite;
 mod leapfrog;
 pub mod model;
 mod state;
 
 pub use bodies::Bodies;
 pub use conserved::Conserved;
+pub use file::{SHAPE, from_named, from_npy, from_separated};
+#[cfg(feature = "kernels")]
+pub use hermite::{Hermite, HermiteOptions};
 pub use leapfrog::Leapfrog;
 pub use state::State;
 

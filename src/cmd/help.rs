@@ -227,14 +227,16 @@ static PAGES: &[Page] = &[
                     "mass_ratio",
                     "separation",
                     "pericentre",
+                    "bodies",
+                    "delimiter",
                     "eps",
                     "p2p",
                     "params",
                 ],
             ),
-            ("Integration", &["step", "until", "resume"]),
+            ("Integration", &["integrator", "step", "eta", "until", "resume"]),
             (ACCURACY, &["tol", "order", "expansion", "theta", "precision", "direct"]),
-            (PLACE, &["backend", "threads", "leaf"]),
+            (PLACE, &["backend", "compare", "threads", "leaf"]),
             (ENGINE, &["pipelines", "groups", "ii", "jmem", "stream"]),
             (
                 OUTPUT,
@@ -253,6 +255,8 @@ static PAGES: &[Page] = &[
         examples: &[
             ("nbody --n 10000 --until 10 -o out", "a Plummer sphere, with its energies and snapshots"),
             ("nbody --resume out --until 20", "the same run, from where it ended or was interrupted"),
+            ("nbody --n 1000 --integrator hermite --step 0.125 -o hermite", "block time steps, for close encounters"),
+            ("nbody --n 10000 --compare emulator -o two", "pipelines beside native code"),
             ("nbody --model king --w0 7 --n 100000 --tol 1e-4 -o king", "forces to a wanted error"),
             (
                 "nbody --model galaxies --galaxy king --snapshot-every 64 -o merger",

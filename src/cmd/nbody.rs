@@ -1,5 +1,6 @@
 //! `pairforge nbody`: an N-body simulation with the forces of an FMM, or of direct sums, on a backend.
 
+mod compare;
 mod figure;
 mod folder;
 mod resumed;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use terminal::count::{count, threads};
 use terminal::failure::Failure;
 use terminal::files::Files;
+use terminal::particles::TextArgs;
 use terminal::program::start_threads;
 use terminal::progress::Progress;
 use terminal::say;
@@ -50,10 +52,21 @@ pub struct Args {
     /// Distance of the galaxies' centres at the closest approach of their parabola
     #[arg(long, value_name = "D", default_value_t = 0.5)]
     pericentre: f64,
-    /// Softening length: 1/sqrt(r^2 + E^2) in place of 1/r [default: 1/sqrt(N)]
+    /// Read bodies (columns x,y,z,m,vx,vy,vz) instead, in units in which G = 1: CSV, .npy, .npz, or a snapshot in HDF5
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "n", "seed"])]
+    bodies: Option<PathBuf>,
+    #[command(flatten)]
+    text: TextArgs,
+    /// Softening length: 1/sqrt(r^2 + E^2) in place of 1/r [default: 1/sqrt(N), of hermite 0]
     #[arg(long, value_name = "E", value_parser = length)]
     eps: Option<f64>,
-    /// Length of a step
+    /// Scheme: leapfrog with constant steps, or Hermite's of fourth order with block time steps and direct sums
+    #[arg(long, value_enum, default_value = "leapfrog")]
+    integrator: IntegratorArg,
+    /// Accuracy of Hermite's scheme: steps of bodies go with its square root
+    #[arg(long, value_name = "ETA", default_value_t = 0.02, value_parser = positive)]
+    eta: f64,
+    /// Length of a step; of hermite the longest one of a body
     #[arg(long, value_name = "DT", default_value_t = 1.0 / 256.0, value_parser = positive)]
     step: f64,
     /// Time at which the run ends; a crossing time is 2 sqrt 2 [default: 1]
@@ -62,6 +75,9 @@ pub struct Args {
     /// Where the forces are computed (see `pairforge list backends`)
     #[arg(long, value_name = "B", default_value = FMM_DEFAULT.name)]
     backend: String,
+    /// Run a second integration on this backend beside it, and show where they part
+    #[arg(long, value_name = "B")]
+    compare: Option<String>,
     /// Sum over all pairs by P2P, without a far field
     #[arg(long, conflicts_with_all = ["tol", "order", "theta", "leaf", "expansion"])]
     direct: bool,
@@ -123,7 +139,12 @@ pub struct Args {
 }
 
 /// The options that say what a run begins with.
-const BEGINNING: [&str; 33] = [
+const BEGINNING: [&str; 38] = [
+    "bodies",
+    "delimiter",
+    "integrator",
+    "eta",
+    "compare",
     "model",
     "n",
     "seed",
@@ -172,6 +193,12 @@ enum ModelArg {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum IntegratorArg {
+    Leapfrog,
+    Hermite,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum GalaxyArg {
     Plummer,
     King,
@@ -214,7 +241,8 @@ const MOST_STEPS: u64 = 1 << 53;
 
 impl Args {
     pub fn files(&self) -> Files {
-        Files::default().kernels("--p2p", &self.p2p).fills("-o", &self.output).fills("--resume", &self.resume)
+        let files = Files::default().particles("--bodies", &self.bodies);
+        files.kernels("--p2p", &self.p2p).fills("-o", &self.output).fills("--resume", &self.resume)
     }
 
     fn units(&self) -> Units {
@@ -245,7 +273,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
         None => {
             let total = args.total()?;
             let folder = Folder::new(args.output.as_deref().expect("it is required"))?;
-            let tracks = vec![start::track(&args, &args.backend)?];
+            let backends = std::iter::once(&args.backend).chain(&args.compare);
+            let tracks = backends.map(|backend| start::track(&args, backend)).collect::<Result<Vec<_>, _>>()?;
             Run { args: &args, folder, tracks, words: resumed::words(), total }.go(true)
         }
     }
@@ -273,13 +302,13 @@ impl Run<'_> {
         let mut progress = Progress::new(what, (self.total - first.min(self.total)) as usize);
         for step in first + 1..=self.total {
             self.tracks.iter_mut().try_for_each(Track::advance)?;
-            if step % self.args.log_every == 0 || step == self.total {
+            if step.is_multiple_of(self.args.log_every) || step == self.total {
                 self.log()?;
             }
-            if step % self.args.between_snapshots(self.total) == 0 || step == self.total {
+            if step.is_multiple_of(self.args.between_snapshots(self.total)) || step == self.total {
                 self.snapshot(step)?;
             }
-            if step % self.args.restart_every == 0 && step < self.total {
+            if step.is_multiple_of(self.args.restart_every) && step < self.total {
                 self.keep()?;
             }
             progress.at((step - first) as usize);
@@ -290,7 +319,8 @@ impl Run<'_> {
     }
 
     fn log(&mut self) -> Result<(), Failure> {
-        self.tracks.iter_mut().try_for_each(Track::observe)
+        self.tracks.iter_mut().try_for_each(Track::observe)?;
+        compare::note(&mut self.tracks)
     }
 
     fn snapshot(&mut self, step: u64) -> Result<(), Failure> {
@@ -303,21 +333,29 @@ impl Run<'_> {
     fn keep(&mut self) -> Result<(), Failure> {
         let kept = self.tracks.iter_mut().map(Track::kept).collect::<Result<Vec<_>, _>>()?;
         let hash = start::hash(self.args)?;
-        self.folder.restart(kept, self.args.units(), &self.words, hash)?;
-        self.folder.energies(&self.tracks, self.args)
+        let time = self.tracks[0].integrator.time();
+        self.folder.restart((time, kept), self.args.units(), &self.words, hash)?;
+        self.folder.energies(&self.tracks, self.args)?;
+        self.folder.comparison(&self.tracks, self.args)
     }
 
     fn tell(&self) -> Result<(), Failure> {
-        let track = &self.tracks[0];
-        let Some((first, last)) = track.log.first().zip(track.log.last()) else { return Ok(()) };
-        let error = (last.energy() - first.energy()) / first.energy();
-        say!(
-            "  {} bodies, {} steps to t = {}: energy {:.6}, changed by {error:.1e} of itself",
-            track.len(),
-            track.steps(),
-            last.time,
-            last.energy()
-        )?;
+        for track in &self.tracks {
+            let Some((first, last)) = track.log.first().zip(track.log.last()) else { continue };
+            let (first, sums) = (first.sums.energy(), &last.sums);
+            say!(
+                "  {} bodies on {}, {} steps to t = {}: energy {:.6}, changed by {:.1e} of itself",
+                track.len(),
+                track.backend,
+                track.steps(),
+                sums.time,
+                sums.energy(),
+                (sums.energy() - first) / first
+            )?;
+            if last.apart > 0.0 {
+                say!("  bodies are {:.1e} apart, as a root mean square", last.apart)?;
+            }
+        }
         say!("  {}", self.folder.summary())
     }
 }

@@ -19,6 +19,7 @@ use fmm::data::particles::ParticleError;
 use fmm::data::plane::{self, Points};
 use fmm::data::text::Columns;
 use fmm::shown;
+use pairforge::nbody::{self, Bodies};
 use std::path::{Path, PathBuf};
 
 /// Makes an input of a text and its delimiter, where one is stated; the names of columns that are left out go into the list.
@@ -38,6 +39,7 @@ struct Wanted {
     /// The columns of a single array.
     shape: &'static Shape,
     has_charges: bool,
+    has_velocities: bool,
 }
 
 /// Sources in space.
@@ -45,7 +47,7 @@ pub const SOURCES: Reader<Input> = Reader {
     text: Input::from_separated,
     npy: Input::from_npy_noting,
     named: Input::from_named,
-    wanted: Wanted { shape: &sources::SOURCES, has_charges: true },
+    wanted: Wanted { shape: &sources::SOURCES, has_charges: true, has_velocities: false },
 };
 
 /// Targets in space.
@@ -53,7 +55,7 @@ pub const TARGETS: Reader<[Vec<f64>; 3]> = Reader {
     text: sources::targets_from_separated,
     npy: sources::targets_from_npy,
     named: sources::targets_from_named,
-    wanted: Wanted { shape: &sources::TARGETS, has_charges: false },
+    wanted: Wanted { shape: &sources::TARGETS, has_charges: false, has_velocities: false },
 };
 
 /// Sources in the plane.
@@ -61,7 +63,7 @@ pub const PLANE_SOURCES: Reader<Points> = Reader {
     text: Points::from_separated,
     npy: Points::from_npy,
     named: Points::from_named,
-    wanted: Wanted { shape: &plane::SOURCES, has_charges: true },
+    wanted: Wanted { shape: &plane::SOURCES, has_charges: true, has_velocities: false },
 };
 
 /// Targets in the plane.
@@ -69,7 +71,15 @@ pub const PLANE_TARGETS: Reader<[Vec<f64>; 2]> = Reader {
     text: plane::targets_from_separated,
     npy: plane::targets_from_npy,
     named: plane::targets_from_named,
-    wanted: Wanted { shape: &plane::TARGETS, has_charges: false },
+    wanted: Wanted { shape: &plane::TARGETS, has_charges: false, has_velocities: false },
+};
+
+/// Bodies of a simulation.
+pub const BODIES: Reader<Bodies> = Reader {
+    text: nbody::from_separated,
+    npy: nbody::from_npy,
+    named: nbody::from_named,
+    wanted: Wanted { shape: &nbody::SHAPE, has_charges: true, has_velocities: true },
 };
 
 /// Options of reading text.

@@ -19,7 +19,7 @@ fn columns(p: &Place, name: &str) -> (Vec<String>, Vec<Vec<f64>>) {
 fn a_run_keeps_its_energy_and_its_files_are_those_that_the_guide_names() {
     let p = Place::new();
     let ended = p.run(&format!("{RUN} --snapshots csv -o out")).expect(0);
-    assert!(ended.out.contains("300 bodies, 64 steps to t = 1"), "{}", ended.out);
+    assert!(ended.out.contains("300 bodies on cpu, 64 steps to t = 1"), "{}", ended.out);
     let mut names: Vec<String> =
         fs::read_dir(p.path("out")).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
@@ -80,6 +80,7 @@ fn what_cannot_be_run_is_refused_with_a_sentence() {
     let p = Place::new();
     ["full", "bad"].iter().for_each(|dir| fs::create_dir(p.path(dir)).unwrap());
     p.write("full/energy.csv", "time\n");
+    p.write("p.csv", "x,y,z,m\n0,0,0,1\n");
     p.write("bad/restart.hdf5", "no such file");
     for (words, code, part) in [
         ("nbody --n 10 -o full", 1, "go on with it by --resume full"),
@@ -96,10 +97,41 @@ fn what_cannot_be_run_is_refused_with_a_sentence() {
         ("nbody --n 10 --p2p p2p_paper --eps 0 --backend emulator --direct -o o", 1, "no gradient"),
         ("nbody --n 10 --backend card -o o", 2, "there is no backend"),
         ("nbody --n 10 --jmem 1024 -o o", 2, "--jmem is for pipelines"),
+        ("nbody --n 10 --integrator hermite --order 4 -o o", 2, "--order is for the leapfrog"),
+        ("nbody --bodies p.csv -o o", 1, "column `vx` is missing"),
     ] {
         check_in(&p, words, code, &[], &[part]);
         assert!(!p.path("o").exists(), "{words}");
     }
+}
+
+#[test]
+fn two_backends_run_beside_each_other_and_go_on_together() {
+    let p = Place::new();
+    let words = "nbody --n 40 --integrator hermite --step 0.125 --eps 0.01 --restart-every 2 --compare emulator";
+    p.run(&format!("{words} --until 0.5 -o out")).expect(0);
+    p.run(&format!("{words} --until 1 -o one")).expect(0);
+    p.run("nbody --resume out --until 1").expect(0);
+    for name in ["energy.csv", "compare.csv", "compare.svg", "snapshot_001.hdf5"] {
+        assert!(p.bytes(&format!("out/{name}")) == p.bytes(&format!("one/{name}")), "{name}");
+    }
+    let (names, rows) = columns(&p, "one/compare.csv");
+    assert_eq!((names.join(","), rows.len()), ("time,error,error_compared,rms_distance".into(), 9));
+    // Terms of the pipeline are good to about 5e-5.
+    assert!(rows[0][3] == 0.0 && rows[8][3] > 0.0 && rows[8][3] < 0.05, "{:?}", rows[8]);
+    assert!(rows.iter().all(|row| row[1].abs() < 1e-4 && row[2].abs() < 1e-2), "{rows:?}");
+}
+
+#[test]
+fn bodies_of_a_snapshot_go_on_from_where_they_are() {
+    let p = Place::new();
+    p.run("nbody --n 30 --until 0.25 --step 0.125 --order 1 -o out").expect(0);
+    p.run("nbody --n 30 --until 0.25 --step 0.125 --order 1 --snapshots csv -o text").expect(0);
+    for (k, from) in ["out/snapshot_001.hdf5", "text/snapshot_001.csv"].into_iter().enumerate() {
+        p.run(&format!("nbody --bodies {from} --until 0.125 --step 0.125 --order 1 --snapshots csv -o {k}")).expect(0);
+        assert!(p.bytes(&format!("{k}/snapshot_000.csv")) == p.bytes("text/snapshot_001.csv"), "{from}");
+    }
+    assert!(p.bytes("0/snapshot_001.csv") == p.bytes("1/snapshot_001.csv"));
 }
 
 /// Opens snapshots as users do, where there are h5py or pynbody. No machine must have them, so that REQUIRE_TOOLS does not ask for it.

@@ -346,7 +346,7 @@ pub(super) fn chosen(
 
 /// The columns that `known` gives a name, of a file that has the names and numbers of all, and whose format is not this library's
 /// matter; the others are noted.
-pub(super) fn named(
+pub fn named(
     columns: Columns,
     known: &dyn Fn(&str) -> Option<String>,
     ignored: &mut Vec<String>,

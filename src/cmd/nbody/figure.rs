@@ -1,7 +1,7 @@
 //! Figures of a run.
 
 use super::Args;
-use super::track::Track;
+use super::track::{Noted, Track};
 use pairforge::nbody::Conserved;
 use terminal::chart::{Axis, Chart, Series, Style};
 
@@ -15,9 +15,9 @@ pub fn energies(track: &Track, args: &Args) -> String {
         ("momentum", |first, now| distance(first.momentum, now.momentum)),
         ("angular momentum", |first, now| distance(first.angular, now.angular)),
     ];
-    let first = &track.log[0];
+    let first = &track.log[0].sums;
     let series = curves.into_iter().enumerate().map(|(colour, (name, of))| {
-        let points = thinned(&track.log).map(|now| (now.time, of(first, now).abs())).collect();
+        let points = thinned(&track.log).map(|now| (now.sums.time, of(first, &now.sums).abs())).collect();
         Series::new(name, colour, Style::Curve, points)
     });
     let note = format!("{} bodies, steps of {}, on {}", track.len(), args.step, track.backend);
@@ -37,7 +37,7 @@ fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
 }
 
 /// Some rows, evenly spread, with the last one.
-fn thinned(log: &[Conserved]) -> impl Iterator<Item = &Conserved> {
+pub fn thinned(log: &[Noted]) -> impl Iterator<Item = &Noted> {
     let stride = log.len().div_ceil(MOST).max(1);
     log.iter().rev().step_by(stride).rev()
 }

@@ -1,7 +1,7 @@
 //! The files of a run in its folder. Each appears whole.
 
-use super::track::Track;
-use super::{Args, SnapshotArg, figure};
+use super::track::{Noted, Track};
+use super::{Args, SnapshotArg, compare, figure};
 use fmm::shown;
 use pairforge::nbody::{Conserved, Observed};
 use std::fmt::Write as _;
@@ -57,8 +57,13 @@ impl Folder {
         self.write(&[(&format!("snapshot_{number:03}.{ending}"), &bytes)])
     }
 
-    pub fn restart(&self, kept: Vec<Kept>, units: Units, words: &[String], hash: u64) -> Result<(), Failure> {
-        let time = kept[0].log.iter().rev().nth(Conserved::COLUMNS.len() - 1).copied().unwrap_or(0.0);
+    pub fn restart(
+        &self,
+        (time, kept): (f64, Vec<Kept>),
+        units: Units,
+        words: &[String],
+        hash: u64,
+    ) -> Result<(), Failure> {
         let restart = Restart { time, units, words: words.to_vec(), hash, kept };
         self.write(&[(RESTART, &restart.hdf5().map_err(encoded)?)])
     }
@@ -68,6 +73,13 @@ impl Folder {
         let track = &tracks[0];
         self.write(&[(ENERGIES, table(&track.log).as_bytes()), (FIGURE, figure::energies(track, args).as_bytes())])
     }
+
+    /// The same of two integrations beside each other.
+    pub fn comparison(&self, tracks: &[Track], args: &Args) -> Result<(), Failure> {
+        let [one, two] = tracks else { return Ok(()) };
+        let (table, figure) = (compare::table(one, two), compare::figure(one, two, args));
+        self.write(&[("compare.csv", table.as_bytes()), ("compare.svg", figure.as_bytes())])
+    }
 }
 
 fn encoded(e: impl std::fmt::Display) -> Failure {
@@ -75,10 +87,10 @@ fn encoded(e: impl std::fmt::Display) -> Failure {
 }
 
 /// The sums, with the energy and its change as a part of the first one.
-fn table(log: &[Conserved]) -> String {
+fn table(log: &[Noted]) -> String {
     let mut text = Conserved::COLUMNS.join(",") + ",energy,error\n";
-    for sums in log {
-        let first = log[0].energy();
+    for Noted { sums, .. } in log {
+        let first = log[0].sums.energy();
         sums.row().iter().for_each(|x| write!(text, "{x:?},").expect("a string grows"));
         writeln!(text, "{:?},{:?}", sums.energy(), (sums.energy() - first) / first).expect("a string grows");
     }

@@ -41,8 +41,9 @@ pub fn run(given: Args, folder: PathBuf) -> Result<(), Failure> {
     }
     let total = args.total()?;
     let mut tracks = Vec::new();
-    for kept in kept {
-        let track = start::again(&args, &args.backend, kept.state)?;
+    let backends = std::iter::once(&args.backend).chain(&args.compare);
+    for (kept, backend) in kept.into_iter().zip(backends) {
+        let track = start::again(&args, backend, kept.state)?;
         tracks.push(track.with_log(&kept.log).ok_or_else(|| wrong("has energies that are cut off".into()))?);
     }
     Run { args: &args, folder: Folder::again(folder), tracks, words, total }.go(false)

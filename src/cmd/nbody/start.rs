@@ -1,15 +1,15 @@
 //! The beginning of a run: bodies, options of the forces, and the integrator.
 
 use super::track::Track;
-use super::{Args, GalaxyArg, ModelArg, entry};
+use super::{Args, GalaxyArg, IntegratorArg, ModelArg, entry};
 use fmm::octree::MOST_PARTICLES;
 use pairforge::fmm::{Basis, Options, Precision};
-use pairforge::kernel::Kernel;
+use pairforge::kernel::{Kernel, RunError};
 use pairforge::nbody::model::{self, Galaxies, Model};
-use pairforge::nbody::{Bodies, Leapfrog, State};
+use pairforge::nbody::{Bodies, Hermite, HermiteOptions, Leapfrog, State};
 use terminal::failure::Failure;
 use terminal::progress::Stages;
-use terminal::{memory, source};
+use terminal::{memory, particles, source};
 
 /// The least memory of a run for each body: an FMM, the body, and the copies in which files are made.
 const BYTES_A_BODY: u64 = super::super::fmm::BYTES_A_PARTICLE + 300;
@@ -18,6 +18,9 @@ const BYTES_A_BODY: u64 = super::super::fmm::BYTES_A_PARTICLE + 300;
 pub fn track(args: &Args, backend: &str) -> Result<Track, Failure> {
     let bodies = bodies(args)?;
     let n = bodies.len();
+    if args.integrator == IntegratorArg::Hermite {
+        return Ok(Track::new(backend, n, Box::new(Hermite::start(bodies, hermite(args, backend)?)?)));
+    }
     let options = options(args, backend, n)?;
     let mut shown = Stages::new(Some(backend));
     let progress = &mut |stage, done, total| shown.at(stage, done, total);
@@ -28,12 +31,22 @@ pub fn track(args: &Args, backend: &str) -> Result<Track, Failure> {
 /// The same from what was kept of it.
 pub fn again(args: &Args, backend: &str, state: State) -> Result<Track, Failure> {
     let n = state.bodies.len();
+    if args.integrator == IntegratorArg::Hermite {
+        return Ok(Track::new(backend, n, Box::new(Hermite::resume(state, hermite(args, backend)?)?)));
+    }
     let options = options(args, backend, n)?;
     let integrator = Leapfrog::resume(state, &options, args.step)?;
     Ok(Track::new(backend, n, Box::new(integrator)))
 }
 
 fn bodies(args: &Args) -> Result<Bodies, Failure> {
+    if let Some(path) = &args.bodies {
+        let bodies = particles::read(path, &particles::BODIES, args.text)?;
+        return match bodies.is_empty() {
+            true => Err(Failure::file(path, "has no bodies")),
+            false => Ok(bodies),
+        };
+    }
     if args.n > MOST_PARTICLES {
         return Err(Failure::Usage(format!("--n takes up to {MOST_PARTICLES} bodies, not {}", args.n)));
     }
@@ -55,6 +68,28 @@ impl Args {
             }
         }
     }
+}
+
+/// The options of Hermite's scheme, which sums over all pairs by a kernel of its own.
+fn hermite(args: &Args, backend: &str) -> Result<HermiteOptions, Failure> {
+    let given = [
+        ("--p2p", args.p2p.is_some()),
+        ("--tol", args.tol.is_some()),
+        ("--order", args.order.is_some()),
+        ("--theta", args.theta.is_some()),
+        ("--leaf", args.leaf.is_some()),
+        ("--expansion", args.expansion.is_some()),
+        ("--precision", args.precision.is_some()),
+    ];
+    if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+        let why =
+            format!("{option} is for the leapfrog: Hermite's scheme sums over all pairs by the kernel gravity_hermite");
+        return Err(Failure::Usage(why));
+    }
+    let (_, place) = entry(args, backend)?;
+    let engine = args.engine.options(&place, args.threads)?;
+    let backend = backend.parse().map_err(|e: RunError| Failure::Usage(e.to_string()))?;
+    Ok(HermiteOptions { step: args.step, eta: args.eta, eps: args.eps.unwrap_or(0.0), backend, engine })
 }
 
 /// The options of the forces.

@@ -4,10 +4,18 @@ use pairforge::nbody::{Conserved, Integrator};
 use terminal::failure::Failure;
 use terminal::snapshot::Kept;
 
+/// A line of a log.
+#[derive(Clone, Copy)]
+pub struct Noted {
+    pub sums: Conserved,
+    /// Root mean square distance of bodies from those of the first integration; 0 of that one.
+    pub apart: f64,
+}
+
 pub struct Track {
     pub backend: String,
     pub integrator: Box<dyn Integrator>,
-    pub log: Vec<Conserved>,
+    pub log: Vec<Noted>,
     bodies: usize,
 }
 
@@ -18,8 +26,12 @@ impl Track {
 
     /// Takes the sums that were noted before, as numbers; none if they are not such.
     pub fn with_log(mut self, numbers: &[f64]) -> Option<Track> {
-        let (rows, rest) = numbers.as_chunks();
-        self.log = rows.iter().map(|row| Conserved::from_row(*row)).collect();
+        let (rows, rest) = numbers.as_chunks::<10>();
+        let noted = |row: &[f64; 10]| {
+            let [sums @ .., apart] = *row;
+            Noted { sums: Conserved::from_row(sums), apart }
+        };
+        self.log = rows.iter().map(noted).collect();
         (rest.is_empty() && !rows.is_empty()).then_some(self)
     }
 
@@ -46,12 +58,12 @@ impl Track {
                  or a longer --eps"
             )));
         }
-        self.log.push(sums);
+        self.log.push(Noted { sums, apart: 0.0 });
         Ok(())
     }
 
     pub fn kept(&mut self) -> Result<Kept, Failure> {
-        let log = self.log.iter().flat_map(Conserved::row).collect();
+        let log = self.log.iter().flat_map(|noted| noted.sums.row().into_iter().chain([noted.apart])).collect();
         Ok(Kept { state: self.integrator.state()?, log })
     }
 }

@@ -106,6 +106,7 @@ fn add(name: &str, array: Array, found: &mut Found) -> Result<(), ParticleError>
     let axes: Option<[&str; 3]> = match &small[..] {
         of if POSITIONS.contains(&of) => Some(["x", "y", "z"]),
         of if MOMENTS.contains(&of) => Some(["px", "py", "pz"]),
+        "velocities" => Some(["vx", "vy", "vz"]),
         _ => None,
     };
     match (axes, columns.len()) {

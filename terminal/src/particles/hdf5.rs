@@ -43,6 +43,7 @@ struct File {
 /// The group of a type of particles, by Gadget's names.
 const TYPE: &str = "PartType";
 const POSITIONS: &str = "Coordinates";
+const VELOCITIES: &str = "Velocities";
 
 fn type_number(name: &str) -> Option<usize> {
     name.rsplit('/').next()?.strip_prefix(TYPE)?.parse().ok()
@@ -160,9 +161,14 @@ impl File {
         if has("Masses") && self.wanted.has_charges {
             parts.push(("mass".to_string(), self.array(&format!("{name}/Masses"))?));
         }
-        let ignored = datasets.into_iter().filter(|d| d != POSITIONS && d != "Masses").collect();
         let has_masses = parts.len() > 1;
-        let mut found = match has_masses {
+        let mut used = vec![POSITIONS, "Masses"];
+        if has(VELOCITIES) && self.wanted.has_velocities {
+            parts.push((VELOCITIES.to_string(), self.array(&format!("{name}/{VELOCITIES}"))?));
+            used.push(VELOCITIES);
+        }
+        let ignored = datasets.into_iter().filter(|d| !used.contains(&&d[..])).collect();
+        let mut found = match parts.len() > 1 {
             true => arrays::columns(parts, self.wanted, ignored)?,
             false => arrays::positions(parts.swap_remove(0), ignored)?,
         };
