@@ -100,7 +100,7 @@ fn statistics_have_their_keys_and_errors_fall_with_the_order() {
             ["backend", "kernel", "n", "order", "theta", "leaf", "precision", "levels", "seconds", "pairs", "error"]
                 .as_slice(),
             &["waited", "streamed", "recomputed", "close_pairs", "shared_grid_points"],
-            &["cycles", "utilisation", "words", "flags"],
+            &["cycles", "utilisation", "words", "flags", "timeline", "memory"],
         ]
         .concat(),
     );
