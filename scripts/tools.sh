@@ -19,8 +19,8 @@ all_there() {
     for program in "${programs[@]}"; do
         command -v "$program" >/dev/null 2>&1 || return 1
     done
-    # The tests' parser of Verilog, what components in Python are for, and the core of boards on the network.
-    python3 -c 'import pyslang, amaranth, litex, liteeth, migen' 2>/dev/null
+    # The tests' parser of Verilog and test benches, what components in Python are for, and the core of boards on the network.
+    python3 -c 'import pyslang, amaranth, litex, liteeth, migen, cocotb, cocotbext.axi' 2>/dev/null
 }
 
 if all_there; then

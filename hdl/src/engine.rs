@@ -17,6 +17,8 @@ pub mod slices;
 pub mod switch;
 
 pub use design::{Design, design};
+pub(crate) use shape::bits_for;
+pub(crate) use shell::{plain_queue, plain_relay, text_module};
 pub use slices::Slices;
 
 pub use crate::rtl::bins::Bins;

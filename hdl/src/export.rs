@@ -4,13 +4,13 @@
 //! from the module itself, so that no text can name a port that the Verilog lacks.
 
 mod alone;
+pub mod axi;
 mod component;
-mod ipxact;
+pub mod ipxact;
 mod project;
 
 pub use alone::{ALONE_PINS, alone};
 pub use component::{LANGUAGES, Language, language};
-pub use ipxact::component as ipxact;
 pub use project::{TOOLS, Tool, tool};
 
 use crate::rtl::netlist::{Dir, Module};
@@ -45,7 +45,7 @@ struct Pin<'a> {
 
 impl Pin<'_> {
     fn is_clock(&self) -> bool {
-        self.name == "clk"
+        matches!(self.name, "clk" | "ap_clk")
     }
 }
 

@@ -1,5 +1,6 @@
 //! `pairforge build`: a kernel as a self-contained synthesisable design.
 
+mod axi;
 mod bare;
 mod own;
 pub mod page;
@@ -148,6 +149,10 @@ impl Args {
         files.writes("--report", &self.report, files::HTML)
     }
 
+    fn stream_bits(&self) -> u32 {
+        self.stream.parse().unwrap_or(usual::STREAM_BITS)
+    }
+
     /// Writes the folder whole, without what an earlier build has left there, and the page on the kernels.
     fn write(&self, files: Vec<Text>, manifest: &impl serde::Serialize, kernels: &[Drawn]) -> Result<(), Failure> {
         own::apart(&files)?;
@@ -208,6 +213,7 @@ fn page(data: &Data, kernels: &[Drawn]) -> Page {
 pub fn run(args: Args) -> Result<(), Failure> {
     let clock = args.clock.clock(args.fit.device())?;
     args.own.check(clock)?;
+    args.own.check_axi(args.stream_bits())?;
     if args.bare {
         return bare::build_bare(&args, clock);
     }
@@ -219,6 +225,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if args.filters.count() > 0 && (args.files.len() > 1 || !args.fit.each_clock()) {
         let text = "--filters is for an engine of one kernel that takes a pair in each clock; leave out the other kernels, --ii and --fit";
         return Err(Failure::Usage(text.into()));
+    }
+    if args.files.len() > 1 && args.own.has_axi() {
+        return Err(Failure::Usage(
+            "--wrapper axi is around an engine of one kernel; build each into a folder of its own".into(),
+        ));
     }
     if args.files.len() > 1 {
         return several::build(&args, clock);
@@ -242,6 +253,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let engines = [Engine { graph, config: &config }];
     all.extend(args.bench(&engines, &engine.top)?);
     all.extend(args.own.extra(&own::Whole { netlist: &engine.netlist, verilog: &all[..count], clock }));
+    let (origin, top) = (&kernel.origin, &engine.top);
+    let around = axi::Around { origin, engine: top, config: &config, hash, verilog: &all[..count], clock };
+    let wrapper = args.own.axi(&around)?;
+    all.extend(wrapper);
     all.extend(args.own.picture(&engines, &engine.netlist)?);
     let names = |files: &[Text]| files.iter().map(|f| f.name.clone()).collect::<Vec<String>>();
     let manifest = Manifest::new(&built, &config, (clock, hash), &engine.top, names(&all));
@@ -270,7 +285,7 @@ fn config(args: &Args, built: &Built, place: (usize, usize)) -> Result<Config, F
         jmem_records: Share::of(None, place.1).with_words(words).records(&layout, built.library.clock.target),
         pipelines,
         groups,
-        stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
+        stream_bits: args.stream_bits(),
         ii: built.ii(),
         filters: args.filters.count(),
         ..Config::usual(layout, built.schedule.depth)

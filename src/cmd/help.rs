@@ -44,6 +44,7 @@ static PAGES: &[Page] = &[
                     "split",
                     "project",
                     "wrapper",
+                    "axi_bits",
                     "ip_xact",
                     "wave",
                     "report",

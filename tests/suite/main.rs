@@ -1,5 +1,6 @@
 //! Tests of the command line, as a user runs it: one module a subject.
 
+mod axi;
 mod backends;
 mod bare;
 mod board;

@@ -21,19 +21,19 @@ fn build(options: &str) -> Place {
     place
 }
 
-fn out(place: &Place, name: &str) -> String {
+pub fn out(place: &Place, name: &str) -> String {
     place.text(&format!("out/{name}"))
 }
 
 /// The names in a list of the manifest.
-fn listed(place: &Place, key: &str) -> Vec<String> {
+pub fn listed(place: &Place, key: &str) -> Vec<String> {
     let manifest = place.json("out/manifest.json");
     let names = manifest[key].as_array().expect("a list");
     names.iter().map(|n| n.as_str().expect("a name").to_string()).collect()
 }
 
 /// The ports of a module in a text: whether it is an input, its bits, its name.
-fn ports(text: &str, module: &str) -> Vec<(bool, u32, String)> {
+pub fn ports(text: &str, module: &str) -> Vec<(bool, u32, String)> {
     let head = text.split(&format!("module {module} (\n")).nth(1).unwrap_or_else(|| panic!("no module {module}"));
     let port = |line: &str| {
         let mut words: Vec<&str> = line.trim().trim_end_matches(',').split_whitespace().collect();
@@ -212,7 +212,7 @@ fn a_project_is_of_a_family_that_its_tool_knows() {
     let ended = check("build k.pg2 -o d --project radiant --target ecp5", 2, &[], &why);
     assert!(ended.out.is_empty());
     check("build k.pg2 -o d --project diamond", 2, &[], &["diamond", "quartus, vivado, radiant"]);
-    check("build k.pg2 -o d --wrapper cobol", 2, &[], &["cobol", "vhdl, rust-hdl, amaranth, litex"]);
+    check("build k.pg2 -o d --wrapper cobol", 2, &[], &["cobol", "vhdl, rust-hdl, amaranth, litex, axi"]);
 }
 
 /// Builds an engine with all components.
@@ -261,7 +261,7 @@ fn vhdl_components_fit_the_verilog_module() {
 }
 
 /// A Python that has these packages: beside the synthesis tools, or the usual one.
-fn python(packages: &str) -> Option<PathBuf> {
+pub fn python(packages: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let tools = flow::tools::Tools::standard().find(&flow::tools::YOSYS).ok();
     let beside = tools.and_then(|t| t.parent().map(PathBuf::from));

@@ -23,8 +23,8 @@ fn source(k: u64) -> [u64; 2] {
     [(k + 5).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24, k % 512]
 }
 
-/// A folder with the kernel, targets and sources, and in `d` its engine.
-fn place() -> Place {
+/// A folder with the kernel, targets and sources.
+pub fn kernel() -> Place {
     let place = Place::new();
     place.write("kernel.pg2", KERNEL);
     let lines = |head: &str, all: &mut dyn Iterator<Item = [u64; 2]>| {
@@ -32,11 +32,37 @@ fn place() -> Place {
     };
     place.write("i.csv", lines("a[0],a[1]", &mut (0..7).map(target)));
     place.write("j.csv", lines("b,c", &mut (0..40).map(source)));
+    place
+}
+
+/// The same, and in `d` its engine.
+fn place() -> Place {
+    let place = kernel();
     place.run("build kernel.pg2 -o d --pipelines 3 --jmem 192 --freq 48 --target ecp5 --stream 64").expect(0);
     place
 }
 
-fn run_on(place: &Place, backend: &str, out: &str) -> Ended {
+/// Writes the words of targets and sources, as programs in C read them.
+pub fn write_words(place: &Place) {
+    let words = |n: u64, record: fn(u64) -> Vec<u64>| {
+        (0..n).flat_map(record).map(|word| format!("{word:x}\n")).collect::<String>()
+    };
+    place.write("i.txt", words(7, |k| target(k).to_vec()));
+    place.write("j.txt", words(40, |k| vec![source(k)[0] & 0xffff_ffff, source(k)[0] >> 32, source(k)[1]]));
+}
+
+/// What programs in C print of each target, its flags and words, as rows of CSV.
+pub fn columns(out: &str) -> Vec<String> {
+    out.lines()
+        .map(|line| {
+            let word: Vec<u64> = line.split(' ').map(|w| u64::from_str_radix(w, 16).expect("words")).collect();
+            let [0, s_low, s_high, m_low, m_high] = word[..] else { panic!("{line}") };
+            format!("{},{}", s_high << 32 | s_low, m_high << 32 | m_low)
+        })
+        .collect()
+}
+
+pub fn run_on(place: &Place, backend: &str, out: &str) -> Ended {
     place.run(&format!("run kernel.pg2 --i i.csv --j j.csv --raw --backend {backend} -o {out}"))
 }
 
@@ -75,11 +101,7 @@ fn a_client_in_c_gives_the_bits_of_the_emulator() {
     let strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", client, "-o"];
     let made = Command::new("cc").args(strict).arg(place.path("client")).status();
     assert!(made.expect("the compiler starts").success());
-    let words = |n: u64, record: fn(u64) -> Vec<u64>| {
-        (0..n).flat_map(record).map(|word| format!("{word:x}\n")).collect::<String>()
-    };
-    place.write("i.txt", words(7, |k| target(k).to_vec()));
-    place.write("j.txt", words(40, |k| vec![source(k)[0] & 0xffff_ffff, source(k)[0] >> 32, source(k)[1]]));
+    write_words(&place);
     let run = |hash: &str, simulated: &Simulated| {
         let (host, port) = simulated.port.trim_start_matches("tcp:").split_once(':').expect("an address");
         let mut command = Command::new(place.path("client"));
@@ -90,16 +112,8 @@ fn a_client_in_c_gives_the_bits_of_the_emulator() {
     let hash = place.json("d/manifest.json")["hash"].as_str().expect("a hash").to_string();
     let out = run(&hash, &simulated).expect(0).out;
     simulated.end(&place, "sim");
-    let found: Vec<String> = out
-        .lines()
-        .map(|line| {
-            let word: Vec<u64> = line.split(' ').map(|w| u64::from_str_radix(w, 16).expect("words")).collect();
-            let [0, s_low, s_high, m_low, m_high] = word[..] else { panic!("{line}") };
-            format!("{},{}", s_high << 32 | s_low, m_high << 32 | m_low)
-        })
-        .collect();
     let wanted = place.text("wanted.csv");
-    assert_eq!(found, wanted.lines().skip(1).collect::<Vec<_>>());
+    assert_eq!(columns(&out), wanted.lines().skip(1).collect::<Vec<_>>());
     std::fs::remove_file(place.path("sim.port")).unwrap();
     let simulated = Simulated::start(&place, "sim", "ulx3s d --tcp");
     let err = run("0123456789abcdef", &simulated).expect(3).err;

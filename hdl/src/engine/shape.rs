@@ -6,7 +6,7 @@ use crate::Format;
 use crate::rtl::{Value, cat, net};
 
 /// Bits that hold the numbers 0 to `n`; at least 1.
-pub(super) fn bits_for(n: u32) -> u32 {
+pub(crate) fn bits_for(n: u32) -> u32 {
     (32 - n.leading_zeros()).max(1)
 }
 

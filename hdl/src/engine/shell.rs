@@ -18,7 +18,7 @@ mod blocks;
 mod group;
 mod results;
 
-pub(super) use blocks::text_module;
+pub(crate) use blocks::text_module;
 
 use super::design::add_port;
 use super::hand;
@@ -27,7 +27,7 @@ use crate::rtl::netlist::Dir::{In, Out};
 use crate::rtl::netlist::{Dir, Module};
 use crate::rtl::{Name, Value, cat, net};
 use blocks::{INPUT_QUEUE, decode, fifo, list, queue, ram, relay, sequence};
-pub(super) use blocks::{plain_queue, plain_relay};
+pub(crate) use blocks::{plain_queue, plain_relay};
 use group::{Joined, TO_CHOSEN, group};
 use results::{GROUPS_UNDER_WAY, collect, meta_bits, reply};
 

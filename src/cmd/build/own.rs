@@ -1,7 +1,8 @@
 //! The output of `build` for an engineer's own design: one file a module, projects, components, IP-XACT, a wave.
 
+use super::axi;
 use super::bare::Language;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hdl::circuit::target::Clock;
 use hdl::export::{Core, LANGUAGES, TOOLS, Text, Tool, ipxact, language, tool};
 use hdl::rtl::netlist::{Netlist, Unsound};
@@ -18,12 +19,16 @@ pub struct OwnArgs {
     /// Also write a project of a vendor's tool: a Tcl script that makes it, and constraints for --freq; may be given several times
     #[arg(long, value_name = "TOOL", value_parser = PossibleValuesParser::new(TOOLS.iter().map(|t| t.name)))]
     project: Vec<String>,
-    /// Also write the engine as a component of another language; may be given several times
-    #[arg(long, value_name = "LANGUAGE", value_parser = PossibleValuesParser::new(LANGUAGES.iter().map(|l| l.name)))]
+    /// Also write the engine as a component of another language, or behind registers with its packets in memory (axi); may be given
+    /// several times
+    #[arg(long, value_name = "LANGUAGE", value_parser = PossibleValuesParser::new(LANGUAGES.iter().map(|l| l.name).chain([axi::NAME])))]
     wrapper: Vec<String>,
-    /// Also describe the engine and its two streams in IP-XACT (IEEE 1685-2014)
+    /// Width of the data of the masters of --wrapper axi, at least that of the streams [default: that]
+    #[arg(long, value_name = "BITS", value_parser = PossibleValuesParser::new(["32", "64", "128"]).map(|bits| bits.parse::<u32>().unwrap_or_default()))]
+    pub(super) axi_bits: Option<u32>,
+    /// Also describe the engine and its two streams, and what --wrapper axi is, in IP-XACT (IEEE 1685-2014)
     #[arg(long)]
-    ip_xact: bool,
+    pub(super) ip_xact: bool,
     /// Also draw the streams from the reset to the first result, as they are simulated; needs Verilator
     #[arg(long)]
     wave: bool,
@@ -75,6 +80,11 @@ impl OwnArgs {
             clock.target.name,
             tool.targets().join(" or ")
         )))
+    }
+
+    /// Whether the wrapper behind registers is wanted.
+    pub(super) fn has_axi(&self) -> bool {
+        self.wrapper.iter().any(|name| name == axi::NAME)
     }
 
     /// Refuses components of languages whose texts are about an engine's streams, and of a pipeline that is VHDL itself.
@@ -143,7 +153,7 @@ impl OwnArgs {
         languages.dedup();
         all.extend(languages.into_iter().filter_map(language).map(|l| l.component(&core)));
         if self.ip_xact {
-            all.push(ipxact(&core));
+            all.push(ipxact::component(&core, &ipxact::ENGINE));
         }
         all
     }

@@ -193,12 +193,7 @@ struct Sequence {
 /// Beats of the input queue.
 pub(super) const INPUT_QUEUE: u32 = 16;
 
-pub(in crate::engine) fn text_module(
-    name: String,
-    doc: &str,
-    ports: Vec<(Dir, &str, u32)>,
-    template: impl Template,
-) -> Module {
+pub(crate) fn text_module(name: String, doc: &str, ports: Vec<(Dir, &str, u32)>, template: impl Template) -> Module {
     let mut module = Module { name, doc: vec![doc.to_string()], ..Module::default() };
     for port in ports {
         add_port(&mut module, port);
@@ -232,7 +227,7 @@ pub(super) fn fifo(s: &Shape, width: u32, depth: u32) -> Module {
 }
 
 /// A queue for what is no shell's.
-pub(in crate::engine) fn plain_queue(prefix: &str, width: u32, depth: u32) -> Module {
+pub(crate) fn plain_queue(prefix: &str, width: u32, depth: u32) -> Module {
     let doc = "A queue; `depth` is a power of two.";
     queue_module(format!("{prefix}_fifo_{width}x{depth}"), doc, (width, depth), None)
 }
@@ -256,7 +251,7 @@ pub(super) fn relay(s: &Shape, width: u32) -> Module {
 }
 
 /// The same for what is around engines.
-pub(in crate::engine) fn plain_relay(prefix: &str, width: u32) -> Module {
+pub(crate) fn plain_relay(prefix: &str, width: u32) -> Module {
     let name = format!("{prefix}_relay_{width}");
     text_module(name, "Two words between blocks that stand apart.", queue_ports(width), Relay { width })
 }
