@@ -1,0 +1,1 @@
+../../hdl/templates/export/packets.h
