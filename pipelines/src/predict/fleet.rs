@@ -136,7 +136,7 @@ fn merge(all: &mut Outcome, one: Outcome) {
     all.words.j += one.words.j;
     all.words.i += one.words.i;
     all.words.result += one.words.result;
-    all.flags.iter_mut().zip(one.flags).for_each(|(a, b)| *a = *a | b);
+    all.flags.iter_mut().zip(one.flags).for_each(|(a, b)| *a |= b);
 }
 
 #[cfg(test)]

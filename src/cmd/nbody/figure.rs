@@ -5,12 +5,15 @@ use super::track::{Noted, Track};
 use pairforge::nbody::Conserved;
 use terminal::chart::{Axis, Chart, Series, Style};
 
+/// How far a sum that is kept is from that of the start.
+type Drift = fn(&Conserved, &Conserved) -> f64;
+
 /// Points of a curve: more are not told apart.
 const MOST: usize = 2000;
 
 /// The parts by which energy, momentum and angular momentum have changed.
 pub fn energies(track: &Track, args: &Args) -> String {
-    let curves: [(&str, fn(&Conserved, &Conserved) -> f64); 3] = [
+    let curves: [(&str, Drift); 3] = [
         ("energy", |first, now| (now.energy() - first.energy()) / first.energy()),
         ("momentum", |first, now| distance(first.momentum, now.momentum)),
         ("angular momentum", |first, now| distance(first.angular, now.angular)),

@@ -53,7 +53,7 @@ pub(super) struct Kept {
 /// A tree in which particles are sorted.
 pub(super) enum Tree {
     OneDepth(Plan),
-    Adaptive(AdaptiveTree),
+    Adaptive(Box<AdaptiveTree>),
 }
 
 /// The plan of all GPUs for a tree of one depth.
@@ -123,7 +123,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             if self.near2 != NEAR2 {
                 return Ok(Err("the particles are too uneven for the tree that has another theta than 0.5".into()));
             }
-            return Ok(self.make_adaptive(team, scales, leaf)?.map(Tree::Adaptive));
+            return Ok(self.make_adaptive(team, scales, leaf)?.map(|tree| Tree::Adaptive(Box::new(tree))));
         };
         let parts = split(&rows.rows, (depth, self.reach()), self.prices, team.all());
         let plan = Plan { depth, rows, parts };
@@ -146,7 +146,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
                 self.give_around(team, scales, &plan)?;
                 Ok(Tree::OneDepth(plan))
             }
-            Tree::Adaptive(tree) => Ok(Tree::Adaptive(self.with_charges_adaptive(team, scales, tree)?)),
+            Tree::Adaptive(tree) => Ok(Tree::Adaptive(Box::new(self.with_charges_adaptive(team, scales, *tree)?))),
         }
     }
 
