@@ -52,6 +52,10 @@ pub struct Compared<'a> {
 /// Most bins of the errors, and of the distances.
 const MOST: (usize, usize) = (24, 16);
 
+/// Most pairs that are looked at for the nearest sources, unless so few targets have more: a part of what the reference sums.
+const MOST_PAIRS: usize = 100_000_000;
+const FEW: usize = 64;
+
 impl Compared<'_> {
     /// How the errors are spread, with how near sources come.
     pub fn by_target(&self, geometry: Geometry, periodic: Option<&Periodic>) -> ByTarget {
@@ -69,9 +73,11 @@ impl Compared<'_> {
             .flat_map(|s| s.all(&sizes))
             .map(|(from, to, own)| Bin { from, to, targets: own.len() })
             .collect();
-        let distances = self.nearest(geometry, periodic);
+        let looked_at = (MOST_PAIRS / geometry.sources[0].len().max(1)).max(FEW);
+        let step = self.targets.len().div_ceil(looked_at).max(1);
+        let distances = self.nearest(geometry, periodic, step);
         let near = |(from, to, own): (f64, f64, Vec<usize>)| {
-            let mut errors: Vec<f64> = own.iter().filter_map(|k| errors[*k]).collect();
+            let mut errors: Vec<f64> = own.iter().filter_map(|k| errors[k * step]).collect();
             errors.sort_unstable_by(f64::total_cmp);
             let (median, largest) = (errors.get(errors.len() / 2), errors.last());
             Some(NearBin { from, to, targets: errors.len(), median: *median?, largest: *largest? })
@@ -101,23 +107,26 @@ impl Compared<'_> {
         both.iter().map(own).collect()
     }
 
-    /// The distance from each target to the nearest source elsewhere; 0 where there is none.
-    fn nearest(&self, geometry: Geometry, periodic: Option<&Periodic>) -> Vec<f64> {
+    /// The distance from every target of so many to the nearest source elsewhere; 0 where there is none.
+    fn nearest(&self, geometry: Geometry, periodic: Option<&Periodic>, step: usize) -> Vec<f64> {
         let (sources, places) = (geometry.sources, geometry.targets.unwrap_or(geometry.sources));
         let e = exponent(self.edge.max(f64::MIN_POSITIVE));
+        // By a product, since there are many; no square of it leaves the numbers.
+        let scale = ldexp(1.0, -e);
         let one = |t: &usize| {
             let at = [0, 1, 2].map(|a| places[a][*t]);
             let apart = |k: usize| -> f64 {
                 let along = |a: usize| {
                     let d = sources[a][k] - at[a];
-                    ldexp(periodic.map_or(d, |p| p.wrap(a, d)), -e).powi(2)
+                    (scale * periodic.map_or(d, |p| p.wrap(a, d))).powi(2)
                 };
                 (0..3).map(along).sum()
             };
             let least = (0..sources[0].len()).map(apart).filter(|d| *d > 0.0).fold(f64::INFINITY, f64::min);
             if least.is_finite() { ldexp(least.sqrt(), e) } else { 0.0 }
         };
-        self.targets.par_iter().map(one).collect()
+        let some: Vec<usize> = self.targets.iter().copied().step_by(step).collect();
+        some.par_iter().map(one).collect()
     }
 }
 
