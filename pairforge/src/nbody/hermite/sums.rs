@@ -1,14 +1,15 @@
-//! Direct sums of potential, acceleration and jerk by the kernel `gravity_hermite`, in units that suit its formats.
+//! Direct sums of potential, acceleration and jerk: by the kernel `gravity_hermite` on a backend, in units that suit its formats, or in f64 on
+//! the CPU.
 
 use super::{Force, HermiteOptions, norm};
 use crate::Error;
 use crate::kernel::{self, Backend, Flags, Records, RunError, Session};
 use crate::nbody::Bodies;
+use fmm::parallel::prelude::*;
 
-/// The kernel on an open backend, and on the CPU for targets whose sums leave its formats.
+/// The kernel on an open backend; none for the CPU, which takes numbers as they are.
 pub struct Sums {
-    session: Session,
-    wide: Option<Session>,
+    session: Option<Session>,
     eps: f64,
     /// Masses are multiplied by it: the largest lies in (1/2, 1].
     mass: f64,
@@ -26,17 +27,18 @@ const FASTEST: f64 = 64.0;
 
 impl Sums {
     pub fn open(bodies: &Bodies, options: &HermiteOptions) -> Result<Sums, Error> {
-        let kernel = kernel::shipped("gravity_hermite").expect("it is shipped");
-        let session = kernel.open_with(&options.backend, &options.engine).map_err(error)?;
-        let wide = match options.backend {
+        let session = match options.backend {
             Backend::Cpu => None,
-            _ => Some(kernel.open(&Backend::Cpu).map_err(error)?),
+            _ => {
+                let kernel = kernel::shipped("gravity_hermite").expect("it is shipped");
+                Some(kernel.open_with(&options.backend, &options.engine).map_err(error)?)
+            }
         };
         let largest = bodies.mass.iter().fold(0.0f64, |a, m| a.max(*m));
         if bodies.mass.iter().any(|m| !(*m >= 0.0 && m.is_finite())) {
             return Err(Error::Input("masses of a Hermite run are finite and not negative".into()));
         }
-        Ok(Sums { session, wide, eps: options.eps, mass: reciprocal_power(largest) })
+        Ok(Sums { session, eps: options.eps, mass: reciprocal_power(largest) })
     }
 
     /// Acceleration, jerk and potential at some of the bodies, over all of them.
@@ -48,32 +50,27 @@ impl Sums {
         masses: &[f64],
     ) -> Result<(Force, Vec<f64>), Error> {
         let scale = Scale::of(positions, velocities, self.eps)?;
+        let all = Particles { positions, velocities, masses, eps2: self.eps * self.eps };
+        let Some(session) = &mut self.session else { return Ok(all.sums(targets)) };
         let x: Vec<[f64; 3]> = positions.iter().map(|x| scale.position(*x)).collect();
         let v: Vec<[f64; 3]> = velocities.iter().map(|v| v.map(|v| v * scale.velocity)).collect();
         let m: Vec<f64> = masses.iter().map(|m| m * self.mass).collect();
+        let (xi, vi): (Vec<[f64; 3]>, Vec<[f64; 3]>) = targets.iter().map(|k| (x[*k], v[*k])).unzip();
+        session.set_param("eps2", (self.eps * scale.length).powi(2));
         let sources = Records::new().vectors("xj", &x).vectors("vj", &v).column("mj", &m);
-        let eps2 = (self.eps * scale.length).powi(2);
-        let run = |session: &mut Session, targets: &[usize]| {
-            let (xi, vi): (Vec<[f64; 3]>, Vec<[f64; 3]>) = targets.iter().map(|k| (x[*k], v[*k])).unzip();
-            session.set_param("eps2", eps2);
-            session.set_sources(&sources).map_err(error)?;
-            session.run(&Records::new().vectors("xi", &xi).vectors("vi", &vi)).map_err(error)
-        };
-        let found = run(&mut self.session, targets)?;
-        let column = |sums: &kernel::Sums, name: &str| sums.column(name).to_vec();
-        let mut columns = NAMES.map(|name| column(&found, name));
-        if let Some(wide) = &mut self.wide {
-            // What does not fit the formats is computed again without them (RULES H7).
-            let lost = Flags::OVERFLOW | Flags::SATURATION | Flags::WRAP;
-            let left: Vec<usize> = (0..targets.len()).filter(|k| found.flags[*k].intersects(lost)).collect();
-            if !left.is_empty() {
-                let again = run(wide, &left.iter().map(|k| targets[*k]).collect::<Vec<_>>())?;
-                for (to, name) in columns.iter_mut().zip(NAMES) {
-                    left.iter().zip(again.column(name)).for_each(|(k, x)| to[*k] = *x);
-                }
-            }
+        session.set_sources(&sources).map_err(error)?;
+        let found = session.run(&Records::new().vectors("xi", &xi).vectors("vi", &vi)).map_err(error)?;
+        let columns = NAMES.map(|name| found.column(name).to_vec());
+        let (mut force, mut potential) = self.unscaled(&scale, columns);
+        // What does not fit the formats is computed again without them (RULES H7).
+        let lost = Flags::OVERFLOW | Flags::SATURATION | Flags::WRAP;
+        let left: Vec<usize> = (0..targets.len()).filter(|k| found.flags[*k].intersects(lost)).collect();
+        let (again, phi) = all.sums(&left.iter().map(|k| targets[*k]).collect::<Vec<_>>());
+        for (place, k) in left.into_iter().enumerate() {
+            (force.acceleration[k], force.jerk[k]) = (again.acceleration[place], again.jerk[place]);
+            potential[k] = phi[place];
         }
-        Ok(self.unscaled(&scale, columns))
+        Ok((force, potential))
     }
 
     fn unscaled(&self, scale: &Scale, [phi, ax, ay, az, jx, jy, jz]: [Vec<f64>; 7]) -> (Force, Vec<f64>) {
@@ -88,6 +85,48 @@ impl Sums {
 }
 
 const NAMES: [&str; 7] = ["phi", "acc[0]", "acc[1]", "acc[2]", "jerk[0]", "jerk[1]", "jerk[2]"];
+
+/// All bodies, as sources.
+struct Particles<'a> {
+    positions: &'a [[f64; 3]],
+    velocities: &'a [[f64; 3]],
+    masses: &'a [f64],
+    eps2: f64,
+}
+
+impl Particles<'_> {
+    /// The sums at some of them in f64, by Makino and Aarseth's eqs. 1 and 2.
+    fn sums(&self, targets: &[usize]) -> (Force, Vec<f64>) {
+        let one = |i: &usize| {
+            let (mut phi, mut acceleration, mut jerk) = (0.0, [0.0; 3], [0.0; 3]);
+            let (xi, vi) = (self.positions[*i], self.velocities[*i]);
+            for ((xj, vj), m) in self.positions.iter().zip(self.velocities).zip(self.masses) {
+                let (r, v) = ([0, 1, 2].map(|c| xj[c] - xi[c]), [0, 1, 2].map(|c| vj[c] - vi[c]));
+                let distance2 = dot(r, r);
+                // A pair in one place contributes nothing.
+                if distance2 == 0.0 {
+                    continue;
+                }
+                let rinv2 = 1.0 / (distance2 + self.eps2);
+                let mr = m * rinv2.sqrt();
+                let (mr3, alpha) = (mr * rinv2, 3.0 * dot(r, v) * rinv2);
+                phi += mr;
+                for c in 0..3 {
+                    acceleration[c] += mr3 * r[c];
+                    jerk[c] += mr3 * (v[c] - alpha * r[c]);
+                }
+            }
+            ((acceleration, jerk), phi)
+        };
+        let all: Vec<_> = targets.par_iter().map(one).collect();
+        let ((acceleration, jerk), potential) = all.into_iter().unzip();
+        (Force { acceleration, jerk }, potential)
+    }
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
 
 impl Scale {
     fn of(positions: &[[f64; 3]], velocities: &[[f64; 3]], eps: f64) -> Result<Scale, Error> {

@@ -3,7 +3,7 @@
 use crate::graph::{Graph, NodeId, NodeKind, PinClass};
 use crate::middle::filter::facts;
 use hdl::Format;
-use hdl::op::{Inst, Operator, compare, float, int};
+use hdl::op::{Inst, Operator, compare, float, int, table};
 
 /// The coordinates of a target and of a source, pin and element each, whose difference wraps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,7 +115,7 @@ impl<'a> Monotone<'a> {
         let node = self.graph.node(id);
         let own = if node.name.is_empty() { "a value".to_string() } else { format!("`{}`", node.name) };
         match &node.kind {
-            NodeKind::Op { op, .. } if op.name() == "pow" => {
+            NodeKind::Op { op, .. } if *op == table::POW => {
                 format!("{own} is a power or root; compare what that is taken of, as in `r2 < cut * cut`")
             }
             NodeKind::Op { op, .. } if *op == float::FSUB || *op == float::FADD => {
