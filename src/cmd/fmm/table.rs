@@ -257,7 +257,8 @@ pub fn page(s: &Stats, data: &Data, slice: Option<&Slice>) -> Page {
 /// Sentences on the reference of errors.
 fn errors_told(s: &Stats) -> Vec<String> {
     let words = errors(s).into_iter().filter(|(_, value)| value != "-" && value.parse::<f64>().is_err());
-    let reference = s.error.iter().map(|_| compared(s.reference).to_string());
+    let against = compared(s.reference).trim_start_matches("targets compared with ");
+    let reference = s.error.iter().map(|_| format!("Errors are those against {against}."));
     reference.chain(words.map(|(name, value)| format!("{name}: {value}"))).collect()
 }
 

@@ -28,12 +28,12 @@ fn fig5(kept: &Kept) -> String {
     let mut series = vec![(format!("CPU, {} threads", kept.threads), 0, cpu)];
     for (k, d) in s.devices.iter().enumerate() {
         let bars = vec![None, None, Some(d.m2l), None, None, Some(d.p2p)];
-        series.push((format!("{}, predicted", d.name), 1 + k, bars));
+        series.push((d.name.clone(), 1 + k, bars));
     }
     Bars {
         title: "Fig. 5: seconds of the stages".into(),
         note: format!(
-            "{} particles, depth {}, order 2; devices have one stage at a time",
+            "{} particles, depth {}, order 2; devices are predicted, with one stage at a time",
             s.n,
             s.levels.saturating_sub(1)
         ),
