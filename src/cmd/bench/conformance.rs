@@ -187,7 +187,7 @@ impl Problem {
         for order in self.orders {
             for (precision, rounding) in ROUNDING {
                 // Charges cancel against the background of a box that is periodic along all axes, and leave more of rounding.
-                let rounding = if self.axes == [true; 3] { rounding.map(|x| 20.0 * x) } else { rounding };
+                let rounding = if self.axes == [true; 3] { rounding.map(|x| 10.0 * x) } else { rounding };
                 let name = if precision == Precision::F32 { "f32" } else { "f64" };
                 let at = format!("order {order} in {name}");
                 let options = self.options(*order).precision(precision);
