@@ -40,7 +40,7 @@ pub struct Args {
     /// Kinetic energy over the magnitude of the potential energy at the start of a collapse, from 0 to below 1
     #[arg(long, value_name = "Q", default_value_t = 0.05)]
     virial: f64,
-    /// What each of two galaxies is
+    /// Model of each of two galaxies
     #[arg(long, value_enum, default_value = "plummer")]
     galaxy: GalaxyArg,
     /// Mass of the second galaxy over that of the first
@@ -72,7 +72,7 @@ pub struct Args {
     /// Time at which the run ends; a crossing time is 2 sqrt 2 [default: 1]
     #[arg(long, value_name = "T", value_parser = positive)]
     until: Option<f64>,
-    /// Where the forces are computed (see `pairforge list backends`)
+    /// Backend that computes the forces (see `pairforge list backends`)
     #[arg(long, value_name = "B", default_value = FMM_DEFAULT.name)]
     backend: String,
     /// Run a second integration on this backend beside it, and show where they part

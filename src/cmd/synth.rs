@@ -331,7 +331,7 @@ fn summary(goal: Goal, (all, configs): (&[Built], &[Config]), clock: Clock, outc
     }
 }
 
-/// What the tools have given, and for what.
+/// The findings of the tools, and what they are of.
 #[derive(Clone, Copy)]
 struct Found<'a> {
     summary: &'a Summary,

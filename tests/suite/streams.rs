@@ -51,7 +51,7 @@ pub fn write_words(place: &Place) {
     place.write("j.txt", words(40, |k| vec![source(k)[0] & 0xffff_ffff, source(k)[0] >> 32, source(k)[1]]));
 }
 
-/// What programs in C print of each target, its flags and words, as rows of CSV.
+/// The output of programs in C for each target, its flags and words, as rows of CSV.
 pub fn columns(out: &str) -> Vec<String> {
     out.lines()
         .map(|line| {

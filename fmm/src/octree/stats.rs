@@ -154,7 +154,7 @@ pub struct Stats<E: Measured = Errors> {
     /// Levels of the tree or mesh, the root's included.
     pub levels: usize,
     pub seconds: Seconds,
-    /// When each stage ran, and where. Empty where ranks have clocks of their own.
+    /// Time and place of each stage. Empty where ranks have clocks of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<Span>,
     pub waited: Option<Waited>,
@@ -192,7 +192,7 @@ pub struct Stats<E: Measured = Errors> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounding: Option<RoundedTerms>,
     pub error: Option<E>,
-    /// How the errors of the first set of charges are spread over targets, where `--check` compares some.
+    /// The spread of the errors of the first set of charges over targets, where `--check` compares some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_by_target: Option<ByTarget>,
     #[serde(skip)]

@@ -287,7 +287,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         if self.periodic.is_some() { 0 } else { 2 }
     }
 
-    /// How far cells that are near may be along an axis; with periodic boundaries anywhere.
+    /// The distance along an axis up to which cells may be near; with periodic boundaries any.
     fn reach(&self) -> Option<u32> {
         if self.periodic.is_some() { None } else { Some(reach(self.near2) as u32) }
     }

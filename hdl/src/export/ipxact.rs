@@ -12,14 +12,14 @@ struct Component<'a> {
     pins: Vec<Pin<'a>>,
     files: &'a [String],
     interfaces: &'a [Interface],
-    /// What a reader should know of the reset.
+    /// A sentence on the reset.
     note: &'static str,
     description: &'static str,
 }
 
 /// A bus of a design.
 pub struct Interface {
-    /// What the names of its ports begin with, before an underscore.
+    /// The beginning of its ports' names, before an underscore.
     name: &'static str,
     /// Name and version of the bus in Arm's library AMBA4.
     bus: (&'static str, &'static str),

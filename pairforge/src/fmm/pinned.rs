@@ -7,7 +7,7 @@ use crate::turn::locked;
 use fmm::expansion::basis::Basis;
 use fmm::octree::{FmmOptions, Precision};
 
-/// What [`Options`](super::Options) leave to be chosen, as it was chosen.
+/// The choices that [`Options`](super::Options) leave open, as they were made.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Pinned {
     pub order: usize,

@@ -20,7 +20,7 @@ pub struct Part {
     pub device: Device,
     pub link: PartLink,
     pub mhz: f64,
-    /// Where the clock comes from, and the resources, and the watts.
+    /// Sources of the clock, of the resources, and of the watts.
     pub clock: &'static str,
     pub resources: &'static str,
     pub watts: Option<(f64, &'static str)>,
@@ -56,7 +56,7 @@ impl PartLink {
         }
     }
 
-    /// What it takes of the device.
+    /// The part of the device that it takes.
     pub fn shell(self) -> Area {
         match self {
             PartLink::Pcie(_, 16) => SIXTEEN,

@@ -11,7 +11,7 @@ pub struct State {
     pub bodies: Bodies,
     /// The sum of m / r over all others.
     pub potential: Vec<f64>,
-    /// What else an integrator keeps: columns of any length, by name.
+    /// All else that an integrator keeps: columns of any length, by name.
     pub columns: Vec<(String, Vec<f64>)>,
 }
 

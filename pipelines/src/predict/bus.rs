@@ -24,7 +24,7 @@ pub struct PredictedBus {
     /// Clocks from the last beat until the host has acted on it.
     turnaround: u64,
     now: u64,
-    /// When the bus is free in either direction.
+    /// The times from which the bus is free in either direction.
     down_free: f64,
     up_free: f64,
     /// Beats on their way to the engines, with their time of arrival and whether their packet ends there.

@@ -11,9 +11,9 @@ use terminal::failure::Failure;
 /// Its name on the command line.
 pub const NAME: &str = "axi";
 
-/// What is around an engine of one kernel.
+/// The wrapper of an engine of one kernel.
 pub struct Around<'a> {
-    /// Where the kernel came from.
+    /// The origin of the kernel.
     pub origin: &'a str,
     /// The engine's top module.
     pub engine: &'a str,

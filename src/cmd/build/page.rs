@@ -139,7 +139,7 @@ impl Schedule {
     }
 }
 
-/// What each line costs, in the order of the text.
+/// The cost of each line, in the order of the text.
 fn lines(drawn: &Drawn, rows: &[Row]) -> Vec<LineCost> {
     let places = lines_of_nodes(&drawn.built.graph, drawn.sources);
     let mut lines: BTreeMap<(Option<String>, usize), LineCost> = BTreeMap::new();

@@ -230,7 +230,7 @@ pub fn is_vtk(path: &Path) -> bool {
     matches!(files::table(path).0, Format::Vtk | Format::Vtu)
 }
 
-/// What a run has given.
+/// The results of a run.
 pub struct Results<'a> {
     pub fields: &'a [Field],
     pub stats: &'a Stats,

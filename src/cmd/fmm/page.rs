@@ -94,7 +94,7 @@ const STAGES: [(&str, &str, Quantity); 4] = [
 ];
 const CLOCKLESS: usize = 2;
 
-/// What ran when, from the key `timeline`.
+/// The stages in time, from the key `timeline`.
 fn timeline(data: &Data) -> Option<Figure> {
     let count = data.len("timeline");
     let text = |k: usize, name: &str| data.text(&format!("timeline/{k}/{name}")).to_string();
@@ -162,7 +162,7 @@ pub fn levels(data: &Data) -> Option<Figure> {
 /// Kinds of interactions and their keys.
 const KINDS: [(&str, &str); 4] = [("M2L, cells", "m2l"), ("P2P, particles", "p2p"), ("M2P", "m2p"), ("P2L", "p2l")];
 
-/// How errors are spread over targets, from the key `error_by_target`.
+/// The spread of errors over targets, from the key `error_by_target`.
 pub fn errors(data: &Data) -> Vec<Block> {
     let of = data.text("error_by_target/of").to_string();
     let histogram = "error_by_target/histogram";

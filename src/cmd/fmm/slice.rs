@@ -12,12 +12,12 @@ const MOST: (usize, usize) = (1500, 2500);
 /// Edge of the picture in pixels.
 const EDGE: f64 = 480.0;
 
-/// What the picture shows, in the keys that docs/reference/json.md names.
+/// The contents of the picture, in the keys that docs/reference/json.md names.
 #[derive(Serialize)]
 pub struct Slice {
     /// The plane's height, in the user's units.
     z: f64,
-    /// How far particles are from it at most.
+    /// The greatest distance of particles from it.
     within: f64,
     particles: usize,
     cells: usize,

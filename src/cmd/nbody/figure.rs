@@ -5,7 +5,7 @@ use super::track::{Noted, Track};
 use pairforge::nbody::Conserved;
 use terminal::chart::{Axis, Chart, Series, Style};
 
-/// How far a sum that is kept is from that of the start.
+/// The distance of a sum that is kept from that of the start.
 type Drift = fn(&Conserved, &Conserved) -> f64;
 
 /// Points of a curve: more are not told apart.

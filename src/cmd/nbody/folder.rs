@@ -10,7 +10,7 @@ use terminal::failure::Failure;
 use terminal::output::{self, Batch};
 use terminal::snapshot::{Kept, Restart, Snapshot, Units};
 
-/// What a run is taken up from.
+/// The state that a run is taken up from.
 pub const RESTART: &str = "restart.hdf5";
 const ENERGIES: &str = "energy.csv";
 const FIGURE: &str = "energy.svg";

@@ -117,7 +117,7 @@ fn values(data: &Data) -> Section {
 /// Octaves to overflow below which a value is marked.
 const NEAR: f64 = 1.0;
 
-/// What else the statistics have.
+/// The other statistics.
 fn counts(data: &Data) -> Section {
     let all = [
         ("filters in front of a pipeline", "filters/each", Quantity::Count),

@@ -12,7 +12,7 @@ use terminal::source::Kernel;
 /// Pairs that are looked at: some seconds.
 const MOST: usize = 1_000_000;
 
-/// What the values of a kernel take over targets and sources, in the keys that docs/reference/json.md names.
+/// The ranges of a kernel's values over targets and sources, in the keys that docs/reference/json.md names.
 #[derive(Serialize)]
 pub struct Profile {
     /// Pairs that were looked at, and all there are.

@@ -17,7 +17,7 @@ pub struct Detailed<'a> {
     pub details: Option<Details>,
 }
 
-/// What the page shows beside the summary.
+/// The contents of the page beside the summary.
 #[derive(Serialize)]
 pub struct Details {
     schedules: Vec<Schedule>,

@@ -8,7 +8,7 @@ use hdf5_writer::{AttributeBuilder, Error, WriteOptions};
 use pairforge::nbody::{Bodies, State};
 use std::path::Path;
 
-/// What is kept of one integration.
+/// The state that is kept of one integration.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Kept {
     pub state: State,

@@ -57,7 +57,7 @@ const MOST_PAIRS: usize = 100_000_000;
 const FEW: usize = 64;
 
 impl Compared<'_> {
-    /// How the errors are spread, with how near sources come.
+    /// The spread of the errors, and its dependence on the distance to the nearest source.
     pub fn by_target(&self, geometry: Geometry, periodic: Option<&Periodic>) -> ByTarget {
         let errors = self.each();
         let known = || errors.iter().copied().flatten();

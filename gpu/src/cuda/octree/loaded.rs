@@ -63,7 +63,7 @@ pub struct Loaded<T: Number, C: GpuDevice> {
     pub images: Option<Images<C>>,
     /// The GPU's part of the process's sources, and of its targets if they are no sources.
     pub share: [Range<usize>; 2],
-    /// Where all of this is.
+    /// Addresses of all of this.
     pub places: Problem,
 }
 
@@ -116,7 +116,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
         })
     }
 
-    /// Where everything is; units are not known yet, nor the part of the GPU.
+    /// Addresses of everything; units are not known yet, nor the part of the GPU.
     pub fn problem(&self, device: &C, parts: Parts) -> Problem {
         let (particles, tables) = (&self.particles, &self.tables);
         let words = (particles.n * size_of::<u32>()) as u64;

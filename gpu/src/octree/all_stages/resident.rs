@@ -197,7 +197,7 @@ impl Resident {
         Ok(outcome)
     }
 
-    /// What is wanted of the field of charges or dipole moments, written behind what the stream has; or why the GPU does not run all
+    /// The parts that are wanted of the field of charges or dipole moments, written behind what the stream has; or why the GPU does not run all
     /// stages. What the stream has later sees the results. The first moments take a copy of the positions to the host and back.
     pub fn run(
         &mut self,

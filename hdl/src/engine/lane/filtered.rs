@@ -261,7 +261,7 @@ struct Retired {
     flags: Value,
 }
 
-/// What pairs are read by.
+/// The numbers that pairs are read by.
 struct Read<'a> {
     targets: &'a Targets,
     pair: &'a pairs::Pair,

@@ -14,7 +14,7 @@ use crate::rtl::{Name, Node, Value, net};
 use askama::Template;
 use std::fmt::Write as _;
 
-/// What the name of a design's package ends in, behind that of the top module.
+/// The end of the name of a design's package, behind that of the top module.
 pub const PACKAGE: &str = "_pkg";
 
 /// A design unit: its name, which is that of its file, and its text.

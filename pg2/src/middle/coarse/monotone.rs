@@ -18,7 +18,7 @@ impl Axis {
     }
 }
 
-/// What is known of a value while the magnitudes of differences grow.
+/// Knowledge of a value while the magnitudes of differences grow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Kind {
     /// It is the same for all pairs; of a constant, whether it is negative.
@@ -66,7 +66,7 @@ pub(super) struct Bound {
 pub(super) struct Monotone<'a> {
     graph: &'a Graph,
     pub bounds: Vec<Bound>,
-    /// What stands in the way, of one that is none.
+    /// The obstacle, of one that is none.
     other: Option<NodeId>,
 }
 
@@ -107,7 +107,7 @@ impl<'a> Monotone<'a> {
         Monotone { graph, bounds, other }
     }
 
-    /// Why there are none.
+    /// The reason that there are none.
     pub fn why(&self) -> String {
         let Some(id) = self.other else {
             return "it bounds no distance from above".into();

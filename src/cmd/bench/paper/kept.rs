@@ -90,7 +90,7 @@ impl From<&Seconds> for CpuStages {
 }
 
 impl CpuStages {
-    /// What is left to the CPU where a device has P2P and M2L.
+    /// The work left to the CPU where a device has P2P and M2L.
     pub fn rest(&self) -> f64 {
         self.total - self.p2p - self.m2l
     }
@@ -277,7 +277,7 @@ impl Gpu {
 }
 
 impl Kept {
-    /// What an earlier run has kept.
+    /// The figures that an earlier run has kept.
     pub fn read(path: &Path) -> Result<Kept, Failure> {
         let make = "; make it with `pairforge bench paper -o DIR`";
         let text = input::text(path, make)?;

@@ -80,7 +80,7 @@ pub fn text(kept: &Kept) -> Result<String, Failure> {
     page.render().map_err(|e| Failure::Tool(e.to_string()))
 }
 
-/// What a terminal shows of it.
+/// The part that a terminal shows.
 pub fn summary(kept: &Kept) -> Vec<String> {
     let off = kept.agreement.iter().map(|a| a.off().abs()).fold(0.0, f64::max);
     let agrees = match kept.agreement.is_empty() {
@@ -149,7 +149,7 @@ fn totals(kept: &Kept) -> String {
     table(&head, kept.sizes.iter().map(row))
 }
 
-/// How many times as fast the CPU is with each device, at most particles.
+/// The gain of the CPU by each device, at most particles.
 fn speedups(kept: &Kept) -> String {
     let Some(last) = kept.sizes.last() else { return String::new() };
     let alone = last.best(None).1;

@@ -7,7 +7,7 @@ use crate::hash::FastSet;
 use crate::rtl::netlist::{Dir, Module, Port};
 use crate::rtl::{Name, Value, cat};
 
-/// What leaves the filters in a clock.
+/// The results of all filters in a clock.
 pub(super) struct Came {
     /// The filters whose pair passes, and those that have one at all.
     pub push: Value,
@@ -71,7 +71,7 @@ pub(super) fn module(plan: &Plan) -> Module {
     m
 }
 
-/// What the filters are given: the elements of targets that are written, with their clock, those of sources, and parameters.
+/// The inputs of the filters: the elements of targets that are written, with their clock, those of sources, and parameters.
 struct Given {
     i_we: Value,
     i_bank: Value,
