@@ -232,6 +232,34 @@ fn i_registers(lane: &mut Module, port: &str, source: &Value, banks: u32) -> Val
     lane.reg(format!("now_{port}"), chosen)
 }
 
+/// The elements of a record that are known by their ports, each with its bits, and the bits that nothing reads.
+fn of_record(
+    lane: &Module,
+    (record, elements): (&str, &[(String, Format)]),
+    known: impl Fn(&str) -> bool,
+) -> (Vec<(String, Value)>, Vec<Value>) {
+    let (mut read, mut unread) = (Vec::new(), Vec::new());
+    if elements.is_empty() {
+        unread.extend((record != "param").then(|| lane.signal(record)));
+        return (read, unread);
+    }
+    let bits = lane.signal(record);
+    let mut at = 0;
+    for (port, format) in elements {
+        let (width, words) = (format.width(), format.words());
+        let own = bits.bits(at, width);
+        match known(port) {
+            true => read.push((port.clone(), own)),
+            false => unread.push(own),
+        }
+        if width < 32 * words {
+            unread.push(bits.bits(at + width, 32 * words - width));
+        }
+        at += 32 * words;
+    }
+    (read, unread)
+}
+
 /// The registers in front of the pipeline, and the pipeline. Signals from the j memory come from registers already, either of
 /// the lane's own or of its group.
 fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
@@ -243,27 +271,15 @@ fn pins(lane: &mut Module, config: &Config, pipeline: &Netlist) {
     let mut idle = Vec::new();
     lane.comment("The target of this lane, and the pair that enters the pipeline.");
     for (record, elements) in [("i_rec", &layout.i), ("j_rec", &layout.j), ("param", &layout.params)] {
-        if elements.is_empty() {
-            idle.extend((record != "param").then(|| lane.signal(record)));
-            continue;
-        }
-        let record_bits = lane.signal(record);
-        let mut at = 0;
-        for (port, format) in elements {
-            let (width, words) = (format.width(), format.words());
-            let source = record_bits.bits(at, width);
-            match (known(port), record) {
-                (false, _) => idle.push(source),
-                (true, "i_rec") => connections.push((port.into(), i_registers(lane, port, &source, config.i_banks))),
-                (true, _) if config.spread() => {
-                    connections.push((port.into(), net(format!("entered_{port}"), width)));
-                }
-                (true, _) => connections.push((port.into(), source)),
-            }
-            if width < 32 * words {
-                idle.push(record_bits.bits(at + width, 32 * words - width));
-            }
-            at += 32 * words;
+        let (read, unread) = of_record(lane, (record, elements), |port| ports.contains(port));
+        idle.extend(unread);
+        for (port, source) in read {
+            let value = match record {
+                "i_rec" => i_registers(lane, &port, &source, config.i_banks),
+                _ if config.spread() => net(format!("entered_{port}"), source.width()),
+                _ => source,
+            };
+            connections.push((port.into(), value));
         }
     }
     for table in &layout.tables {

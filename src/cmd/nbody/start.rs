@@ -70,7 +70,7 @@ impl Args {
     }
 }
 
-/// The options of Hermite's scheme, which sums over all pairs by a kernel of its own.
+/// The options of Hermite's scheme, which sums over all pairs.
 fn hermite(args: &Args, backend: &str) -> Result<HermiteOptions, Failure> {
     let given = [
         ("--p2p", args.p2p.is_some()),
@@ -82,8 +82,9 @@ fn hermite(args: &Args, backend: &str) -> Result<HermiteOptions, Failure> {
         ("--precision", args.precision.is_some()),
     ];
     if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
-        let why =
-            format!("{option} is for the leapfrog: Hermite's scheme sums over all pairs by the kernel gravity_hermite");
+        let why = format!(
+            "{option} is for the leapfrog: Hermite's scheme sums over all pairs, on pipelines by gravity_hermite"
+        );
         return Err(Failure::Usage(why));
     }
     let (_, place) = entry(args, backend)?;

@@ -10,6 +10,7 @@ mod stages;
 
 use super::communicator::{Team, Transfer, numbers};
 use super::depth::{Prices, best_leaf, best_of_any, cost};
+use super::loaded::compiled;
 use super::periodic::{self, Images};
 use super::run::{Scales, Tick};
 use super::tables::Tables;
@@ -111,12 +112,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
             near,
             out,
             again,
-            up: device.place(&tables.up),
-            down: device.place(&tables.down),
-            matrices: device.place(&tables.matrices),
-            slopes: device.place(&tables.slopes),
-            steps: device.place(&tables.steps),
-            slope_terms: device.place(&tables.slope_terms),
+            tables: tables.places(device),
             law: device.place(&tables.law),
             ..problem
         };
@@ -242,15 +238,10 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     ) -> Result<Outcome<Run>, CudaError> {
         let AdaptiveTree { levels, ends, shares, lists, .. } = tree;
         let problem = tree.problem;
-        if self.fields == Fields::Far {
-            for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
-                let near = match team.all() {
-                    1 => &mut loaded.particles.near,
-                    _ => loaded.tree_mut().near.memory.as_mut().expect("it was reserved"),
-                };
-                device.clear(near)?;
-            }
-        }
+        self.begin_sums(team, |loaded| match team.all() {
+            1 => &mut loaded.particles.near,
+            _ => loaded.tree_mut().near.memory.as_mut().expect("it was reserved"),
+        })?;
         // Where lists need more memory than there was, they are made again, and what depends on them.
         stages::stages(&self.shared(team, problem, ends), levels, *lists, tick)?;
         let is_shared = team.all() > 1;
@@ -327,27 +318,12 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         let text = text_of::<T>(&self.graph, &dense, &shape, self.periodic.is_some());
         let text = text.map_err(|Unfit(why)| CudaError::Failed(why))?;
         for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
-            let mut kernels = Kernels::default();
             let of_images: &[&str] = if self.periodic.is_some() { &["far_images"] } else { &[] };
             let of_basis: &[&str] = if self.black_box.is_some() { &["place_matrices"] } else { &KERNELS_OF_LISTS };
             let names = KERNELS.iter().chain(of_images).chain(of_basis).copied();
-            kernels.compile(device, &text, names, T::ARITHMETIC, |name, kernel| {
-                if shape.memory_of(name) > 0 {
-                    device.share(kernel, shape.memory_of(name))?;
-                }
-                if ["m2l", "p2p"].contains(&name) { device.want_shared(kernel) } else { Ok(()) }
-            })?;
-            if shape.is_wide() {
-                kernels.compile(device, &text, ["make_matrices"], T::ARITHMETIC, |_, _| Ok(()))?;
-            }
+            let kernels = compiled::<T, C>(device, &text, names, &shape)?;
             let tables = Tables::new(device, &dense, &shape, |of| {
-                let problem = Problem {
-                    up: of.derivatives,
-                    down: of.weights,
-                    steps: of.orders,
-                    matrices: of.matrices,
-                    ..Problem::default()
-                };
+                let problem = Problem { tables: of.places, ..Problem::default() };
                 kernels.launch(device, "make_matrices", Size::new(of.rows, 256), &problem, &[])
             })?;
             loaded.adaptive = Some(Adaptive { shape, kernels, tables, memory: Memory::default() });

@@ -6,7 +6,7 @@ use super::adaptive::Adaptive;
 use super::communicator::Team;
 use super::memory::Problem;
 use super::run::Scales;
-use super::tables::{Step, Tables};
+use super::tables::{Step, TablePlaces, Tables};
 use super::text::Shape;
 use super::{Asked, Extra, FmmBasis, GpuFmm, Loaded, TreeKind, Units, adaptive, basis_of};
 use crate::cuda::CudaError;
@@ -61,10 +61,7 @@ pub(super) struct InBox {
 
 /// The input of the kernel that places the matrices of a level, see matrices.cu, and where they come, in blocks of a row each.
 struct Placing {
-    up: u64,
-    steps: u64,
-    slope_terms: u64,
-    matrices: u64,
+    places: TablePlaces,
     factor: f64,
     rows: usize,
 }
@@ -190,24 +187,16 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
                 TreeKind::Adaptive => {
                     let Adaptive { tables, kernels, shape, .. } = loaded.adaptive.as_mut().expect("it was made");
                     tables.expand(device, shape, found, |of| {
-                        let &Placing { up, steps, slope_terms, matrices, factor, rows } = of;
-                        let problem = adaptive::Problem {
-                            up,
-                            steps,
-                            slope_terms,
-                            matrices,
-                            potential: factor,
-                            ..Default::default()
-                        };
+                        let &Placing { places, factor, rows } = of;
+                        let problem = adaptive::Problem { tables: places, potential: factor, ..Default::default() };
                         kernels.launch(device, "place_matrices", Size::new(rows, 256), &problem, &[])
                     })?;
                 }
                 _ => {
                     let Loaded { tables, kernels, .. } = loaded;
                     tables.expand(device, &self.shape, found, |of| {
-                        let &Placing { up, steps, slope_terms, matrices, factor, rows } = of;
-                        let problem =
-                            Problem { up, steps, slope_terms, matrices, potential: factor, ..Default::default() };
+                        let &Placing { places, factor, rows } = of;
+                        let problem = Problem { tables: places, potential: factor, ..Default::default() };
                         kernels.launch(device, "place_matrices", Size::new(rows, 256), &problem, &[])
                     })?;
                     loaded.places = loaded.problem(device, self.parts);
@@ -253,14 +242,14 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
         let (placed, of_terms) = (device.send(&placed)?, device.send(&of_terms)?);
         let sets = matrices.sets.iter().map(|set| device.send(set)).collect::<Result<Vec<_>, _>>()?;
         for (level, (set, factor)) in matrices.levels.iter().enumerate() {
-            place(&Placing {
+            let places = TablePlaces {
                 up: device.place(&sets[*set]),
                 steps: device.place(&placed),
                 slope_terms: device.place(&of_terms),
                 matrices: device.place(&self.matrices) + (level * of_level * size_of::<T>()) as u64,
-                factor: *factor,
-                rows,
-            })?;
+                ..TablePlaces::default()
+            };
+            place(&Placing { places, factor: *factor, rows })?;
         }
         // What they read goes now.
         device.finish()?;

@@ -67,6 +67,27 @@ pub struct Loaded<T: Number, C: GpuDevice> {
     pub places: Problem,
 }
 
+/// The kernels of a tree, with the shared memory that they take, and of wide products the one that makes the matrices.
+pub fn compiled<T: Number, C: GpuDevice>(
+    device: &C,
+    text: &str,
+    names: impl Iterator<Item = &'static str>,
+    shape: &Shape,
+) -> Result<Kernels<C>, CudaError> {
+    let mut kernels = Kernels::default();
+    kernels.compile(device, text, names, T::ARITHMETIC, |name, kernel| {
+        if shape.memory_of(name) > 0 {
+            device.share(kernel, shape.memory_of(name))?;
+        }
+        // A multiprocessor has blocks of two kernels at a time only if both want the same share of its shared memory.
+        if ["m2l", "p2p"].contains(&name) { device.want_shared(kernel) } else { Ok(()) }
+    })?;
+    if shape.is_wide() {
+        kernels.compile(device, text, ["make_matrices"], T::ARITHMETIC, |_, _| Ok(()))?;
+    }
+    Ok(kernels)
+}
+
 impl<T: Number, C: GpuDevice> Loaded<T, C> {
     pub fn new(
         device: &C,
@@ -79,25 +100,9 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
         let of_images: &[&str] = if periodic.is_some() { &KERNELS_PERIODIC } else { &[] };
         let of_basis: &[&str] = if shape.basis == FmmBasis::Chebyshev { &["place_matrices"] } else { &[] };
         let names = KERNELS.iter().chain(of_f32).chain(of_images).chain(of_basis).copied();
-        let mut kernels = Kernels::default();
-        kernels.compile(device, text, names, T::ARITHMETIC, |name, kernel| {
-            if shape.memory_of(name) > 0 {
-                device.share(kernel, shape.memory_of(name))?;
-            }
-            // A multiprocessor has blocks of two kernels at a time only if both want the same share of its shared memory.
-            if ["m2l", "p2p"].contains(&name) { device.want_shared(kernel) } else { Ok(()) }
-        })?;
-        if shape.is_wide() {
-            kernels.compile(device, text, ["make_matrices"], T::ARITHMETIC, |_, _| Ok(()))?;
-        }
+        let kernels = compiled::<T, C>(device, text, names, shape)?;
         let tables = Tables::new(device, dense, shape, |of| {
-            let problem = Problem {
-                up: of.derivatives,
-                down: of.weights,
-                steps: of.orders,
-                matrices: of.matrices,
-                ..Problem::default()
-            };
+            let problem = Problem { tables: of.places, ..Problem::default() };
             kernels.launch(device, "make_matrices", Size::new(of.rows, 256), &problem, &[])
         })?;
         Ok(Loaded {
@@ -135,12 +140,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
             records,
             near,
             out,
-            up: device.place(&tables.up),
-            down: device.place(&tables.down),
-            matrices: device.place(&tables.matrices),
-            slopes: device.place(&tables.slopes),
-            steps: device.place(&tables.steps),
-            slope_terms: device.place(&tables.slope_terms),
+            tables: tables.places(device),
             law: device.place(&tables.law),
             n: particles.n as u64,
             dipoles: particles.dipoles.each_ref().map(|m| device.place(m)),

@@ -3,6 +3,7 @@
 use super::cells::CellCounts;
 use super::communicator::Raw;
 use super::split::Span;
+use super::tables::TablePlaces;
 use super::text::Shape;
 use crate::cuda::CudaError;
 use crate::cuda::gpu_device::{GpuDevice, Plain};
@@ -126,12 +127,7 @@ pub struct Problem {
     pub l: u64,
     pub near: u64,
     pub out: u64,
-    pub up: u64,
-    pub down: u64,
-    pub matrices: u64,
-    pub slopes: u64,
-    pub steps: u64,
-    pub slope_terms: u64,
+    pub tables: TablePlaces,
     pub shift: f64,
     pub centre: [f64; 3],
     pub rest: [f64; 3],

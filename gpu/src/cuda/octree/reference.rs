@@ -1,6 +1,7 @@
 //! Direct sums at some places, which errors are judged by.
 
 use super::communicator::Team;
+use super::tables::TablePlaces;
 use super::{GpuFmm, Problem};
 use crate::cuda::CudaError;
 use crate::cuda::gpu_device::{GpuDevice, Size};
@@ -31,10 +32,11 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         for (device, loaded) in team.devices.iter().zip(&self.loaded).filter(|(_, l)| l.places.targets > 0) {
             let slices = (loaded.places.targets as usize).div_ceil(SLICE).clamp(1, MOST_SLICES);
             let (sent, found) = (device.send(places.as_flattened())?, device.allocate::<f64>(5 * slices * count)?);
-            let (up, near) = (device.place(&sent), device.place(&found));
+            let near = device.place(&found);
+            let tables = TablePlaces { up: device.place(&sent), ..loaded.places.tables };
             let law = device.send(law)?;
             let problem =
-                Problem { up, near, eps2: eps * eps, law: device.place(&law), size: map.edge(), ..loaded.places };
+                Problem { tables, near, eps2: eps * eps, law: device.place(&law), size: map.edge(), ..loaded.places };
             let size = Size::new(count.div_ceil(PLACES) * slices, PLACES);
             loaded.kernels.launch(device, "reference", size, &problem, &[count as u32, slices as u32])?;
             let mut of_slices = vec![0.0; 5 * slices * count];

@@ -158,13 +158,13 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         plan: &Plan,
         tick: &mut Tick,
     ) -> Result<Outcome<Run>, CudaError> {
-        self.begin_sums(team)?;
+        self.begin_sums(team, |loaded| &mut loaded.particles.near)?;
         self.stages(team, &self.on(team, scales, plan), plan, tick)?;
         let mut status = self.status(team)?;
         if self.grow_again(team, &status)? {
             // Results stand where the sorted particles were.
             self.on(team, scales, plan).iter().try_for_each(On::refill)?;
-            self.begin_sums(team)?;
+            self.begin_sums(team, |loaded| &mut loaded.particles.near)?;
             self.stages(team, &self.on(team, scales, plan), plan, &mut || Ok(()))?;
             status = self.status(team)?;
         }
@@ -187,13 +187,15 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     }
 
     /// Sums of 0 where P2P, which else writes the first ones, is left out.
-    fn begin_sums(&mut self, team: &Team<C>) -> Result<(), CudaError> {
-        if self.fields == Fields::Far {
-            for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
-                device.clear(&mut loaded.particles.near)?;
-            }
+    pub fn begin_sums(
+        &mut self,
+        team: &Team<C>,
+        sums: impl Fn(&mut Loaded<T, C>) -> &mut C::Memory<T>,
+    ) -> Result<(), CudaError> {
+        if self.fields == Fields::All {
+            return Ok(());
         }
-        Ok(())
+        team.devices.iter().zip(&mut self.loaded).try_for_each(|(device, loaded)| device.clear(sums(loaded)))
     }
 
     /// Whether one GPU lacked room for targets to be computed again, which it has after this, with nothing counted.

@@ -37,12 +37,22 @@ pub struct Tables<T: Plain, C: GpuDevice> {
     pub of: Option<Expanded>,
 }
 
-/// The input of the kernel that makes the matrices of M2L, and where they come, in blocks of a row each.
-pub struct Making {
-    pub derivatives: u64,
-    pub weights: u64,
-    pub orders: u64,
+/// Addresses of tables, as they follow each other in the arguments of the kernels of both trees.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct TablePlaces {
+    pub up: u64,
+    pub down: u64,
     pub matrices: u64,
+    pub slopes: u64,
+    pub steps: u64,
+    pub slope_terms: u64,
+}
+
+/// The input of the kernel that makes the matrices of M2L, in the places of tables that it stands for, and where they come, in blocks of a
+/// row each: derivatives for `up`, weights for `down`, orders for `steps`.
+pub struct Making {
+    pub places: TablePlaces,
     pub rows: usize,
 }
 
@@ -116,10 +126,28 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
         let orders = device.send(&orders)?;
         let [derivatives_at, weights_at] = [&derivatives, &weights].map(|memory| device.place(memory));
         let (orders_at, to) = (device.place(&orders), device.place(&matrices));
-        make(&Making { derivatives: derivatives_at, weights: weights_at, orders: orders_at, matrices: to, rows })?;
+        let places = TablePlaces {
+            up: derivatives_at,
+            down: weights_at,
+            steps: orders_at,
+            matrices: to,
+            ..TablePlaces::default()
+        };
+        make(&Making { places, rows })?;
         // What it reads goes now.
         device.finish()?;
         Ok(matrices)
+    }
+
+    pub fn places(&self, device: &C) -> TablePlaces {
+        TablePlaces {
+            up: device.place(&self.up),
+            down: device.place(&self.down),
+            matrices: device.place(&self.matrices),
+            slopes: device.place(&self.slopes),
+            steps: device.place(&self.steps),
+            slope_terms: device.place(&self.slope_terms),
+        }
     }
 
     /// Operators column after column.

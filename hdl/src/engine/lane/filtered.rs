@@ -14,7 +14,7 @@ mod sums;
 mod targets;
 
 use super::enter::{self, enter, entered};
-use super::{LONG, i_registers, ports_of, terms, unused};
+use super::{LONG, i_registers, of_record, ports_of, terms, unused};
 use crate::engine::Config;
 use crate::engine::shape::bits_for;
 use crate::engine::shell::text_module;
@@ -204,25 +204,13 @@ fn elements(lane: &Module, plan: &Plan) -> (Vec<(String, Value)>, Vec<Value>) {
     let (layout, known) = (&plan.config.layout, plan.ports());
     let (mut all, mut idle) = (Vec::new(), Vec::new());
     for (record, elements) in [("j_rec", &layout.j), ("param", &layout.params)] {
-        if elements.is_empty() {
-            idle.extend((record != "param").then(|| lane.signal(record)));
-            continue;
-        }
-        let bits = lane.signal(record);
-        let mut at = 0;
-        for (port, format) in elements {
-            let (width, words) = (format.width(), format.words());
-            let own = bits.bits(at, width);
-            match known.contains(port.as_str()) {
-                false => idle.push(own),
-                true if plan.config.spread() => all.push((port.clone(), lane.signal(&format!("entered_{port}")))),
-                true => all.push((port.clone(), own)),
-            }
-            if width < 32 * words {
-                idle.push(bits.bits(at + width, 32 * words - width));
-            }
-            at += 32 * words;
-        }
+        let (read, unread) = of_record(lane, (record, elements), |port| known.contains(port));
+        idle.extend(unread);
+        let here = |(port, own): (String, Value)| {
+            let value = if plan.config.spread() { lane.signal(&format!("entered_{port}")) } else { own };
+            (port, value)
+        };
+        all.extend(read.into_iter().map(here));
     }
     for table in &layout.tables {
         match known.contains(table.port.as_str()) {
