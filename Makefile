@@ -17,7 +17,7 @@ tools: setup
 build: setup
 	cargo build --release --locked
 
-test: setup
+test:
 	@scripts/test.sh
 
 proofs: tools

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing for building and testing, or says what to install where it cannot.
+# Installs what is missing for building and testing, or says what to install where it cannot; with ONLY_CHECK=1 the latter alone.
 set -euo pipefail
 
 if ! command -v cargo >/dev/null 2>&1; then
@@ -35,6 +35,7 @@ else
     echo "Please run: sudo ${install[*]}" >&2
     exit 1
 fi
+[ "${ONLY_CHECK:-}" != 1 ] || exit 0
 echo "installing ${missing[*]}"
 "${as_root[@]}" apt-get update -q >/dev/null
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}" >/dev/null

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every test. The synthesis tools are installed while cargo compiles, since one waits for the network and for single
-# threads where the other computes.
+# Sets up and runs every test. What is missing is installed while cargo compiles, since one waits for the network and for single
+# threads where the other computes. To compile takes a linker and Python alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,9 @@ end() {
 trap end EXIT
 trap 'exit 1' INT TERM
 
-scripts/tools.sh >"$BESIDE/found" &
+ONLY_CHECK=1 scripts/setup.sh
+command -v cc >/dev/null && command -v python3 >/dev/null || scripts/setup.sh
+(scripts/setup.sh && scripts/tools.sh >"$BESIDE/found") &
 cargo test --workspace --locked --no-run || { wait; exit 1; }
 wait $! || exit 1
 # Some of the command's tests wait most of their time.
