@@ -7,6 +7,7 @@ pub mod caller;
 pub mod ceiling;
 pub mod columns;
 pub mod compile;
+pub mod conserved;
 pub mod device;
 pub mod driver;
 pub mod gpu_device;

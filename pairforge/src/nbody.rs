@@ -30,6 +30,8 @@ mod forces;
 mod hermite;
 mod leapfrog;
 pub mod model;
+#[cfg(feature = "cuda")]
+mod on_gpu;
 mod state;
 
 pub use bodies::Bodies;
@@ -69,6 +71,16 @@ pub trait Integrator {
     /// The bodies and their potential.
     fn observed(&mut self) -> Result<Observed<'_>, Error>;
 
+    /// The sums over the bodies that a right integration keeps.
+    fn conserved(&mut self) -> Result<Conserved, Error> {
+        Ok(Conserved::of(&self.observed()?))
+    }
+
     /// All that it goes on with.
     fn state(&mut self) -> Result<State, Error>;
+
+    /// A clause on how it is computed that a user may not expect, such as why steps take longer than they might.
+    fn remark(&self) -> Option<String> {
+        None
+    }
 }

@@ -13,6 +13,7 @@ use clap::ValueEnum;
 use folder::Folder;
 use pairforge::backends::{self, FMM_DEFAULT};
 use std::path::PathBuf;
+use std::time::Instant;
 use terminal::count::{count, threads};
 use terminal::failure::Failure;
 use terminal::files::Files;
@@ -298,8 +299,9 @@ impl Run<'_> {
             self.snapshot(0)?;
         }
         let first = self.tracks[0].steps();
-        let what = format!("{} steps of {} bodies on {}", self.total, self.tracks[0].len(), self.args.backend);
-        let mut progress = Progress::new(what, (self.total - first.min(self.total)) as usize);
+        let what = format!("{} bodies on {}", self.tracks[0].len(), self.args.backend);
+        let mut progress = Progress::of_steps(what, first, self.total);
+        let start = Instant::now();
         for step in first + 1..=self.total {
             self.tracks.iter_mut().try_for_each(Track::advance)?;
             if step.is_multiple_of(self.args.log_every) || step == self.total {
@@ -314,8 +316,9 @@ impl Run<'_> {
             progress.at((step - first) as usize);
         }
         drop(progress);
+        let seconds = start.elapsed().as_secs_f64();
         self.keep()?;
-        self.tell()
+        self.tell(seconds / self.total.saturating_sub(first) as f64)
     }
 
     fn log(&mut self) -> Result<(), Failure> {
@@ -339,7 +342,8 @@ impl Run<'_> {
         self.folder.comparison(&self.tracks, self.args)
     }
 
-    fn tell(&self) -> Result<(), Failure> {
+    /// Says what came out, and the seconds that a step took, if there was one.
+    fn tell(&self, seconds: f64) -> Result<(), Failure> {
         for track in &self.tracks {
             let Some((first, last)) = track.log.first().zip(track.log.last()) else { continue };
             let (first, sums) = (first.sums.energy(), &last.sums);
@@ -352,9 +356,15 @@ impl Run<'_> {
                 sums.energy(),
                 (sums.energy() - first) / first
             )?;
+            if let Some(remark) = track.integrator.remark() {
+                say!("  {remark}")?;
+            }
             if last.apart > 0.0 {
                 say!("  bodies are {:.1e} apart, as a root mean square", last.apart)?;
             }
+        }
+        if seconds.is_finite() {
+            say!("  {:.2} ms a step, with what is written meanwhile", 1e3 * seconds)?;
         }
         say!("  {}", self.folder.summary())
     }

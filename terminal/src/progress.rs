@@ -31,9 +31,19 @@ pub struct Progress {
 impl Progress {
     /// Progress of `what` up to `total` steps, or of a length that nobody knows where that is 0.
     pub fn new(what: impl Into<String>, total: usize) -> Progress {
-        let told = Arc::new(Mutex::new(Told::new(what.into(), total, Instant::now())));
+        Progress::shown(Told::new(what.into(), total, Instant::now()))
+    }
+
+    fn shown(told: Told) -> Progress {
+        let told = Arc::new(Mutex::new(told));
         let line = (IS_SHOWN.load(Ordering::Relaxed) && stderr().is_terminal()).then(|| Line::new(told.clone()));
         Progress { told, _line: line }
+    }
+
+    /// Progress of a simulation of `what` from its step `first` up to its step `last`, with the rate of steps.
+    pub fn of_steps(what: impl Into<String>, first: u64, last: u64) -> Progress {
+        let total = last.saturating_sub(first) as usize;
+        Progress::shown(Told { first: Some(first), ..Told::new(what.into(), total, Instant::now()) })
     }
 
     /// Shows that `done` steps are done.
@@ -118,6 +128,8 @@ struct Told {
     /// 0 where nobody knows.
     total: usize,
     done: usize,
+    /// Steps of a simulation that were done before, if it is one.
+    first: Option<u64>,
     started: Instant,
     updated: Instant,
     /// Parts that were done, and the seconds after which they were, each a tenth more than the one before.
@@ -129,7 +141,7 @@ const SPREAD: f64 = 1.5;
 
 impl Told {
     fn new(what: String, total: usize, started: Instant) -> Told {
-        Told { what, total, done: 0, started, updated: started, seen: Vec::new() }
+        Told { what, total, done: 0, first: None, started, updated: started, seen: Vec::new() }
     }
 
     fn at(&mut self, done: usize, now: Instant) {
@@ -164,10 +176,25 @@ impl Told {
             return format!("{}, {elapsed} s", self.what);
         }
         let percent = (100 * self.done as u128 / self.total as u128).min(100);
-        match self.left(now) {
-            Some(left) => format!("{} {percent:>3} %, {} left", self.what, rounded(left)),
-            None => format!("{} {percent:>3} %, {elapsed} s", self.what),
+        let time = self.left(now).map_or(format!("{elapsed} s"), |left| format!("{} left", rounded(left)));
+        match self.first {
+            Some(first) => {
+                let (done, last) = (first + self.done as u64, first + self.total as u64);
+                let rate = self.rate().map_or(String::new(), |rate| format!("{rate}, "));
+                format!("{}: step {done} of {last}, {percent} %, {rate}{time}", self.what)
+            }
+            None => format!("{} {percent:>3} %, {time}", self.what),
         }
+    }
+
+    /// Steps in a second, or seconds of a step, since the beginning.
+    fn rate(&self) -> Option<String> {
+        let (steps, seconds) = (self.done as f64, (self.updated - self.started).as_secs_f64());
+        (self.done > 0 && seconds > 0.0).then(|| match steps / seconds {
+            rate if rate >= 10.0 => format!("{rate:.0} steps/s"),
+            rate if rate >= 1.0 => format!("{rate:.1} steps/s"),
+            rate => format!("{:.1} s a step", 1.0 / rate),
+        })
     }
 }
 
@@ -264,6 +291,20 @@ mod tests {
             assert_eq!(wrong, None);
         }
         assert_eq!([0.2, 99.5, 130.0, 7000.0].map(rounded), ["1 s", "100 s", "3 min", "2 h"]);
+    }
+
+    #[test]
+    fn steps_of_a_simulation_are_shown_with_their_rate() {
+        let start = Instant::now();
+        let at = |seconds: f64| start + Duration::from_secs_f64(seconds);
+        let mut told = Told { first: Some(100), ..Told::new("9 bodies on cpu".into(), 400, start) };
+        assert_eq!(told.text(at(3.0)), "9 bodies on cpu: step 100 of 500, 0 %, 3 s");
+        (1..=40).for_each(|done| told.at(done, at(done as f64 / 8.0)));
+        assert_eq!(told.text(at(5.0)), "9 bodies on cpu: step 140 of 500, 10 %, 8.0 steps/s, 45 s left");
+        for (done, seconds, rate) in [(80, 0.5, "160 steps/s"), (80, 5.0, "16 steps/s"), (2, 9.0, "4.5 s a step")] {
+            let told = Told { done, updated: at(seconds), ..Told::new(String::new(), 400, start) };
+            assert_eq!(told.rate().as_deref(), Some(rate));
+        }
     }
 
     #[test]

@@ -146,7 +146,7 @@ pub struct Column {
 
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-struct Problem {
+pub(super) struct Problem {
     from: [Column; MOST_COLUMNS],
     to: [Column; MOST_COLUMNS],
     factor: [f64; MOST_COLUMNS],
@@ -158,6 +158,22 @@ struct Problem {
 unsafe impl DeviceRepr for Problem {}
 // SAFETY: as above.
 unsafe impl ValidAsZeroBits for Problem {}
+
+impl Problem {
+    /// Columns of `n` numbers each, with where they go and the factors for them.
+    pub(super) fn new(n: usize, copies: &[Copy]) -> Problem {
+        let mut problem = Problem { count: copies.len() as u64, n: n as u64, ..Problem::default() };
+        for (k, copy) in copies.iter().enumerate() {
+            (problem.from[k], problem.to[k], problem.factor[k]) = (copy.from, copy.to, copy.factor);
+        }
+        problem
+    }
+}
+
+/// The text of the kernels of columns, of which each result is that of the CPU.
+pub(super) fn text() -> String {
+    format!("{}\n#define MOST_COLUMNS {MOST_COLUMNS}\n{TEXT}", prelude())
+}
 
 /// A column of an FMM's own memory.
 pub fn own<C: GpuDevice, T: Plain>(device: &C, memory: &C::Memory<T>, first: usize, stride: usize) -> Column {
@@ -194,8 +210,7 @@ pub struct Copier<C: GpuDevice> {
 
 impl<C: GpuDevice> Copier<C> {
     pub fn new(device: &C) -> Result<Copier<C>, CudaError> {
-        let text = format!("{}\n#define MOST_COLUMNS {MOST_COLUMNS}\n{TEXT}", prelude());
-        Ok(Copier { kernel: device.kernel(&text, "columns", Arithmetic::Careful)? })
+        Ok(Copier { kernel: device.kernel(&text(), "columns", Arithmetic::Exact)? })
     }
 
     /// Copies up to [`MOST_COLUMNS`] columns of `n` numbers each, behind what was asked for before.
@@ -212,11 +227,7 @@ impl<C: GpuDevice> Copier<C> {
         if n == 0 || copies.is_empty() {
             return Ok(());
         }
-        let mut problem = Problem { count: copies.len() as u64, n: n as u64, ..Problem::default() };
-        for (k, copy) in copies.iter().enumerate() {
-            (problem.from[k], problem.to[k], problem.factor[k]) = (copy.from, copy.to, copy.factor);
-        }
-        device.launch(Stream::Main, &self.kernel, Size::of_threads(n), &problem, &[adds])
+        device.launch(Stream::Main, &self.kernel, Size::of_threads(n), &Problem::new(n, copies), &[adds])
     }
 }
 

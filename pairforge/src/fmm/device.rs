@@ -68,23 +68,13 @@ impl GpuPlan {
         if let Some(why) = refused.as_ref().filter(|_| !through_host) {
             return Err(Error::Options(sentence(why)));
         }
-        if options.gpus.is_some_and(|count| count > 1) {
+        if has_several(&options) {
             return Err(Error::Options("--gpus shares out data of the host; data on a GPU are for that one".into()));
         }
-        let mut route = Route::new(&options)?;
-        route.check(&options)?;
-        if route.function.is_some() {
-            // The options of an expansion of the kernel.
-            Kernels::new(&options, route.entry, &mut route.options)?;
-        }
-        points.check().map_err(|e| Error::Input(e.to_string()))?;
-        let device = Gpu::of_slices(points.named())?;
-        let (name, kernel) = (route.entry.name, super::route::p2p(&options));
-        let gpu = match &route.function {
-            Some(function) => Gpu::open_function_at(name, function, &route.options.params, device)?,
-            None => Gpu::open_at(name, &kernel, device)?,
-        };
-        let resident = Resident::on(gpu, &route.options, options.leaf, options.hessian)?;
+        let resident = opened(&options, || {
+            points.check().map_err(|e| Error::Input(e.to_string()))?;
+            Ok(Gpu::of_slices(points.named())?)
+        })?;
         let refused = refused.or_else(|| resident.refuses());
         if let Some(why) = refused.as_ref().filter(|_| !through_host) {
             return Err(Error::Options(sentence(why)));
@@ -216,6 +206,42 @@ impl Memory {
     pub fn fetch(&self) -> Result<Vec<u8>, Error> {
         Ok(self.0.fetch().map_err(BackendError::from)?)
     }
+}
+
+/// The first GPU, opened for data there, if it runs all stages with the options; or why it does not.
+pub(crate) fn resident(options: &Options) -> Result<Result<Resident, String>, Error> {
+    if let Some(why) = refused(options) {
+        return Ok(Err(why));
+    }
+    if has_several(options) {
+        return Ok(Err("--gpus shares out data of the host".into()));
+    }
+    let resident = opened(options, || Ok(0))?;
+    Ok(match resident.refuses() {
+        Some(why) => Err(why),
+        None => Ok(resident),
+    })
+}
+
+/// A GPU for data there with the options.
+fn opened(options: &Options, device: impl FnOnce() -> Result<usize, Error>) -> Result<Resident, Error> {
+    let mut route = Route::new(options)?;
+    route.check(options)?;
+    if route.function.is_some() {
+        // The options of an expansion of the kernel.
+        Kernels::new(options, route.entry, &mut route.options)?;
+    }
+    let device = device()?;
+    let (name, kernel) = (route.entry.name, super::route::p2p(options));
+    let gpu = match &route.function {
+        Some(function) => Gpu::open_function_at(name, function, &route.options.params, device)?,
+        None => Gpu::open_at(name, &kernel, device)?,
+    };
+    Ok(Resident::on(gpu, &route.options, options.leaf, options.hessian)?)
+}
+
+fn has_several(options: &Options) -> bool {
+    options.gpus.is_some_and(|count| count > 1)
 }
 
 /// The reason why options alone leave stages to the CPU, if they do.

@@ -14,12 +14,11 @@ pub struct Field {
 /// A solver for bodies that move.
 pub struct Forces {
     fmm: Fmm,
-    pub field: Field,
 }
 
 impl Forces {
     /// Finds the options for the first positions, and computes the field there.
-    pub fn first(options: &Options, bodies: &Bodies, progress: &mut Progress) -> Result<Forces, Error> {
+    pub fn first(options: &Options, bodies: &Bodies, progress: &mut Progress) -> Result<(Forces, Field), Error> {
         let fmm = Fmm::new(options)?;
         let found = fmm.plan(bodies.columns()).run_with(&[bodies.mass[..].into()], progress)?;
         let first = found.fields.into_iter().next().expect("there is one set of charges");
@@ -35,26 +34,26 @@ impl Forces {
             }
             None => {}
         }
-        Ok(Forces { fmm, field: Field { potential: first.potential, acceleration } })
+        Ok((Forces { fmm }, Field { potential: first.potential, acceleration }))
     }
 
-    /// Goes on from a field.
-    pub fn again(options: &Options, field: Field, pinned: Option<&Pinned>) -> Result<Forces, Error> {
+    /// Goes on with `n` bodies.
+    pub fn again(options: &Options, n: usize, pinned: Option<&Pinned>) -> Result<Forces, Error> {
         let fmm = Fmm::new(options)?;
         if let Some(pinned) = pinned {
-            fmm.pin(field.potential.len(), pinned)?;
+            fmm.pin(n, pinned)?;
         }
-        Ok(Forces { fmm, field })
+        Ok(Forces { fmm })
     }
 
-    /// The options of the method that were found, where there are any.
-    pub fn pinned(&self) -> Result<Option<Pinned>, Error> {
-        self.fmm.pinned(self.field.potential.len())
+    /// The options of the method that were found for `n` bodies, where there are any.
+    pub fn pinned(&self, n: usize) -> Result<Option<Pinned>, Error> {
+        self.fmm.pinned(n)
     }
 
     /// Computes the field where the bodies are now.
-    pub fn update(&mut self, bodies: &Bodies, progress: &mut Progress) -> Result<(), Error> {
-        let Field { potential, acceleration } = &mut self.field;
+    pub fn update(&self, bodies: &Bodies, field: &mut Field, progress: &mut Progress) -> Result<(), Error> {
+        let Field { potential, acceleration } = field;
         let gradient = acceleration.each_mut().map(|g| &mut g[..]);
         let mut out = [Outputs { potential, gradient, hessian: None }];
         self.fmm.plan(bodies.columns()).run_all_into(&[bodies.mass[..].into()], &mut out, progress).map(drop)

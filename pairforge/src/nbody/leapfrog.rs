@@ -1,17 +1,34 @@
 //! Leapfrog with constant steps: kick, drift, kick.
 
 use super::forces::{Field, Forces};
-use super::{Bodies, Integrator, Observed, Progress, State};
+#[cfg(feature = "cuda")]
+use super::on_gpu::OnGpu;
+use super::{Bodies, Conserved, Integrator, Observed, Progress, State};
 use crate::Error;
 use crate::fmm::{Options, Pinned};
 use fmm::parallel::prelude::*;
 
 /// The leapfrog: symplectic, reversible in time, and of second order.
+///
+/// On the backend `cuda` the bodies stay on the GPU, where that runs all stages of the FMM; the host has them when it asks.
 pub struct Leapfrog {
-    forces: Forces,
+    place: Place,
+    /// On the host, as they were there last.
     bodies: Bodies,
+    field: Field,
+    /// The options of the forces.
+    options: Options,
     step: f64,
     steps: u64,
+    /// The reason why the bodies do not stay on the GPU of the options.
+    left: Option<String>,
+}
+
+/// The memory in which bodies take their steps.
+enum Place {
+    Host(Forces),
+    #[cfg(feature = "cuda")]
+    Gpu(Box<OnGpu>),
 }
 
 /// Numbers that a thread adds at a time.
@@ -33,8 +50,29 @@ impl Leapfrog {
         step: f64,
         progress: &mut Progress,
     ) -> Result<Leapfrog, Error> {
-        let forces = Forces::first(options, &bodies, progress)?;
-        Ok(Leapfrog { forces, bodies, step, steps: 0 })
+        #[cfg(feature = "cuda")]
+        let left = match Leapfrog::start_on_gpu(bodies.clone(), options, step)? {
+            Ok(run) => return Ok(run),
+            Err(why) => why,
+        };
+        #[cfg(not(feature = "cuda"))]
+        let left = None;
+        let (forces, field) = Forces::first(options, &bodies, progress)?;
+        Ok(Leapfrog { place: Place::Host(forces), bodies, field, options: options.clone(), step, steps: 0, left })
+    }
+
+    /// The same on a GPU; or why it is not for the bodies, if there is one.
+    #[cfg(feature = "cuda")]
+    fn start_on_gpu(bodies: Bodies, options: &Options, step: f64) -> Result<Result<Leapfrog, Option<String>>, Error> {
+        let mut gpu = match OnGpu::new(options, &bodies)? {
+            Ok(gpu) => gpu,
+            Err(why) => return Ok(Err(why)),
+        };
+        if let Err(why) = gpu.update()? {
+            return Ok(Err(Some(why)));
+        }
+        let (place, field) = (Place::Gpu(Box::new(gpu)), Field::default());
+        Ok(Ok(Leapfrog { place, bodies, field, options: options.clone(), step, steps: 0, left: None }))
     }
 
     /// Goes on from a state of a leapfrog with these options and this step.
@@ -43,22 +81,94 @@ impl Leapfrog {
         let acceleration = state.vector(ACCELERATION, state.bodies.len())?;
         let pinned = state.take(FMM).and_then(|numbers| Pinned::from_numbers(&numbers));
         let State { steps, bodies, potential, .. } = state;
-        let forces = Forces::again(options, Field { potential, acceleration }, pinned.as_ref())?;
-        Ok(Leapfrog { forces, bodies, step, steps })
-    }
-
-    /// The bodies where they are.
-    pub fn bodies(&self) -> &Bodies {
-        &self.bodies
+        let (field, mut left) = (Field { potential, acceleration }, None);
+        let place = match Place::on_gpu(options, (&bodies, &field), pinned.as_ref())? {
+            Ok(place) => place,
+            Err(why) => {
+                left = why;
+                Place::Host(Forces::again(options, bodies.len(), pinned.as_ref())?)
+            }
+        };
+        Ok(Leapfrog { place, bodies, field, options: options.clone(), step, steps, left })
     }
 
     /// The same bodies with the arrow of time turned.
-    pub fn reverse(&mut self) {
+    pub fn reverse(&mut self) -> Result<(), Error> {
+        self.fetch()?;
         self.bodies.velocity.iter_mut().flatten().for_each(|v| *v = -*v);
+        match &mut self.place {
+            Place::Host(_) => Ok(()),
+            #[cfg(feature = "cuda")]
+            Place::Gpu(gpu) => gpu.set_velocities(&self.bodies),
+        }
     }
 
-    fn kick(&mut self) {
-        add(0.5 * self.step, &self.forces.field.acceleration, &mut self.bodies.velocity);
+    /// Lets the host have what it has not.
+    fn fetch(&mut self) -> Result<(), Error> {
+        match &mut self.place {
+            Place::Host(_) => Ok(()),
+            #[cfg(feature = "cuda")]
+            Place::Gpu(gpu) => gpu.fetch(&mut self.bodies, &mut self.field),
+        }
+    }
+
+    fn kick(&mut self) -> Result<(), Error> {
+        let factor = 0.5 * self.step;
+        match &mut self.place {
+            Place::Host(_) => add(factor, &self.field.acceleration, &mut self.bodies.velocity),
+            #[cfg(feature = "cuda")]
+            Place::Gpu(gpu) => gpu.kick(factor)?,
+        }
+        Ok(())
+    }
+
+    fn drift(&mut self) -> Result<(), Error> {
+        match &mut self.place {
+            Place::Host(_) => add(self.step, &self.bodies.velocity, &mut self.bodies.position),
+            #[cfg(feature = "cuda")]
+            Place::Gpu(gpu) => gpu.drift(self.step)?,
+        }
+        Ok(())
+    }
+
+    /// Computes the field where the bodies are now. What a GPU leaves to the CPU goes through the host from here on.
+    fn update(&mut self, progress: &mut Progress) -> Result<(), Error> {
+        #[cfg(feature = "cuda")]
+        if let Place::Gpu(gpu) = &mut self.place {
+            let Err(why) = gpu.update()? else { return Ok(()) };
+            self.fetch()?;
+            self.place = Place::Host(Forces::again(&self.options, self.bodies.len(), None)?);
+            self.left = Some(why);
+        }
+        match &self.place {
+            Place::Host(forces) => forces.update(&self.bodies, &mut self.field, progress),
+            #[cfg(feature = "cuda")]
+            Place::Gpu(_) => unreachable!("it has left the GPU"),
+        }
+    }
+}
+
+impl Place {
+    /// Bodies with their field on a GPU; or why they do not stay there, if there is one.
+    #[cfg(feature = "cuda")]
+    fn on_gpu(
+        options: &Options,
+        (bodies, field): (&Bodies, &Field),
+        pinned: Option<&Pinned>,
+    ) -> Result<Result<Place, Option<String>>, Error> {
+        if pinned.is_some() {
+            return Ok(Err(None));
+        }
+        let gpu = match OnGpu::new(options, bodies)? {
+            Ok(gpu) => gpu.with_field(field)?,
+            Err(why) => return Ok(Err(why)),
+        };
+        Ok(Ok(Place::Gpu(Box::new(gpu))))
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    fn on_gpu(_: &Options, _: (&Bodies, &Field), _: Option<&Pinned>) -> Result<Result<Place, Option<String>>, Error> {
+        Ok(Err(None))
     }
 }
 
@@ -80,33 +190,53 @@ impl Integrator for Leapfrog {
     }
 
     fn advance(&mut self, progress: &mut Progress) -> Result<(), Error> {
-        self.kick();
-        add(self.step, &self.bodies.velocity, &mut self.bodies.position);
-        self.forces.update(&self.bodies, progress)?;
-        self.kick();
+        self.kick()?;
+        self.drift()?;
+        self.update(progress)?;
+        self.kick()?;
         self.steps += 1;
         Ok(())
     }
 
     fn observed(&mut self) -> Result<Observed<'_>, Error> {
-        Ok(Observed { time: self.time(), bodies: &self.bodies, potential: &self.forces.field.potential })
+        self.fetch()?;
+        Ok(Observed { time: self.time(), bodies: &self.bodies, potential: &self.field.potential })
+    }
+
+    fn conserved(&mut self) -> Result<Conserved, Error> {
+        match &self.place {
+            Place::Host(_) => Ok(Conserved::of(&self.observed()?)),
+            #[cfg(feature = "cuda")]
+            Place::Gpu(gpu) => gpu.conserved(self.time()),
+        }
     }
 
     fn state(&mut self) -> Result<State, Error> {
-        let Field { potential, acceleration } = self.forces.field.clone();
+        self.fetch()?;
+        let Field { potential, acceleration } = self.field.clone();
         let state = State { steps: self.steps, bodies: self.bodies.clone(), potential, columns: Vec::new() };
         let state = ACCELERATION.into_iter().zip(acceleration).fold(state, |state, (name, a)| state.with(name, a));
-        Ok(match self.forces.pinned()? {
+        let pinned = match &self.place {
+            Place::Host(forces) => forces.pinned(self.bodies.len())?,
+            #[cfg(feature = "cuda")]
+            Place::Gpu(_) => None,
+        };
+        Ok(match pinned {
             Some(pinned) => state.with(FMM, pinned.to_numbers().to_vec()),
             None => state,
         })
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.left.as_ref().map(|why| format!("bodies go through the host in each step, since {why}"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nbody::Conserved;
+    #[cfg(feature = "cuda")]
+    use crate::fmm::Precision;
     use crate::nbody::model::{self, Model};
     use std::f64::consts::PI;
 
@@ -148,7 +278,7 @@ mod tests {
         // All pairs by P2P, so that no tree changes with the positions.
         let options = Options::default().near_only(true).leaf(300).softening(0.05);
         let mut there = run(bodies.clone(), &options, 1.0 / 64.0, 64);
-        there.reverse();
+        there.reverse().unwrap();
         (0..64).for_each(|_| there.advance(&mut |_, _, _| {}).unwrap());
         for axis in 0..3 {
             let pairs = there.bodies.position[axis].iter().zip(&bodies.position[axis]);
@@ -170,6 +300,34 @@ mod tests {
             let [one, two] = [&mut whole, &mut rest].map(|run| Conserved::of(&run.observed().unwrap()));
             assert_eq!(one, two);
         }
+    }
+
+    #[test]
+    #[cfg(feature = "cuda")]
+    fn steps_on_a_gpu_have_the_bits_of_those_that_go_through_the_host() {
+        if let Err(why) = gpu::cuda::device::ready() {
+            eprintln!("skipped: no CUDA device ({why})");
+            return;
+        }
+        let bodies = model::bodies(&Model::Plummer, 20_000, 5).unwrap();
+        let (step, options) = (1.0 / 64.0, Options::default().order(4).precision(Precision::F32).backend("cuda"));
+        let options = options.softening(1e-7);
+        let mut there = run(bodies.clone(), &options, step, 2);
+        assert!(matches!(there.place, Place::Gpu(_)), "{:?}", there.remark());
+        let (forces, field) = Forces::first(&options, &bodies, &mut |_, _, _| {}).unwrap();
+        let place = Place::Host(forces);
+        let mut here = Leapfrog { place, bodies, field, options: options.clone(), step, steps: 0, left: None };
+        (0..2).for_each(|_| here.advance(&mut |_, _, _| {}).unwrap());
+        let mut again = Leapfrog::resume(there.state().unwrap(), &options, step).unwrap();
+        for _ in 0..2 {
+            for run in [&mut there, &mut here, &mut again] {
+                run.advance(&mut |_, _, _| {}).unwrap();
+            }
+        }
+        let sums = [&mut there, &mut here, &mut again].map(|run| run.conserved().unwrap());
+        assert!(sums[0] == sums[1] && sums[0] == sums[2], "{sums:?}");
+        let states = [&mut there, &mut here, &mut again].map(|run| run.state().unwrap());
+        assert!(states[0] == states[1] && states[0] == states[2]);
     }
 
     #[test]

@@ -153,7 +153,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         None => {
             CASES.iter().try_for_each(|case| measure(&mut gpus, case, args, &mut figures))?;
             drop(gpus);
-            steps::run(&kernel, args.repeat)?;
+            steps::run(args.repeat)?;
         }
     }
     say!("  input: q in [0,1), seed 1; the leaf size is chosen; {} runs after a first", args.repeat)?;

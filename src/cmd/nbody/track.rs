@@ -50,7 +50,7 @@ impl Track {
 
     /// Notes the sums at this time.
     pub fn observe(&mut self) -> Result<(), Failure> {
-        let sums = Conserved::of(&self.integrator.observed()?);
+        let sums = self.integrator.conserved()?;
         if !sums.row().iter().all(|x| x.is_finite()) {
             let (time, step) = (sums.time, self.steps());
             return Err(Failure::Input(format!(

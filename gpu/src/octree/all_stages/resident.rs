@@ -7,6 +7,7 @@ use super::{Gpu, Ready, Task, factors, prepare};
 use crate::cuda::CudaError;
 use crate::cuda::caller::{Caller, CallerStream, device_of};
 use crate::cuda::columns::{self, Copier, Copy, DeviceSlice, Memory};
+use crate::cuda::conserved::{self, DeviceBodies};
 use crate::cuda::device::Device;
 use crate::cuda::driver::{Outcome, reported};
 use crate::cuda::gpu_device::GpuDevice;
@@ -15,6 +16,7 @@ use crate::cuda::octree::communicator::Team;
 use crate::cuda::octree::resident::{DeviceField, DevicePoints, DeviceSources};
 use crate::cuda::p2p::Number;
 use fmm::data::problem::{Geometry, Points};
+use fmm::direct::conserved::SUMS;
 use fmm::octree::options::Wanted;
 use fmm::octree::stats::{OnGpu, Stats};
 use fmm::octree::{FmmError, FmmOptions, softening};
@@ -297,6 +299,13 @@ impl Resident {
         let copies: Vec<Copy> = steps.iter().map(|(from, to, factor)| Copy::between(from, to, *factor)).collect();
         let n = steps.iter().flat_map(|(from, to, _)| [from.len(), to.len()]).min().unwrap_or(0);
         Ok(self.copier.add(self.own(), n, &copies).map_err(BackendError::from)?)
+    }
+
+    /// Energies, momentum and angular momentum of bodies, behind what was asked for before.
+    pub fn conserved(&self, bodies: &DeviceBodies) -> Result<[f64; SUMS], FmmError> {
+        columns::check_lengths(bodies.named(), bodies.mass.len(), "bodies").map_err(BackendError::from)?;
+        self.check(bodies.named(), false)?;
+        Ok(conserved::sums(self.own(), bodies).map_err(BackendError::from)?)
     }
 }
 
