@@ -1,7 +1,7 @@
 //! All stages of an FMM on the GPU, tree included, beside which the CPU does nothing.
 
 pub mod resident;
-mod search;
+pub mod search;
 mod split;
 mod task;
 #[cfg(test)]
@@ -14,8 +14,7 @@ use crate::cuda::driver::{Outcome, reported};
 use crate::cuda::gpu_device::GpuDevice;
 use crate::cuda::octree::communicator::{Communicator, SingleProcess, Team, numbers};
 use crate::cuda::octree::{
-    Extra, FmmBasis, FmmShape, GpuFmm, MOST_BLACK_BOX, MOST_NEAR2, MOST_ORDER, NEAR2, Prices, Run, TreeKind, Units,
-    best_leaf,
+    Extra, FmmBasis, FmmShape, GpuFmm, MOST_BLACK_BOX, MOST_NEAR2, MOST_ORDER, Prices, Run, TreeKind, Units, best_leaf,
 };
 use crate::cuda::p2p::Number;
 use fmm::data::particles::Field;
@@ -103,9 +102,6 @@ impl Gpu {
                 return Some(format!("the order is above {MOST_BLACK_BOX}"));
             }
             _ if near2(options.theta) > MOST_NEAR2 => "theta is below 1/3",
-            _ if near2(options.theta) != NEAR2 && options.periodic.is_some() => {
-                "theta is not 0.5, and boundaries are periodic"
-            }
             _ if options.near_only => "there is no far field",
             _ if options.order > MOST_ORDER => return Some(format!("the order is above {MOST_ORDER}")),
             _ => return None,

@@ -108,9 +108,11 @@ fn regular() -> Vec<Problem> {
         all.push(Problem { targets, ..of("targets apart") });
         all.push(Problem { eps: 1e-5, ..of("softened") });
         all.push(Problem { sets: 3, ..of("three sets of charges") });
-        if distribution == Distribution::Uniform {
+        // In a tree of one depth, and in an adaptive one.
+        if matches!(distribution, Distribution::Uniform | Distribution::Plummer) {
             all.push(Problem { theta: 0.4, ..of("theta 0.4") });
             all.push(Problem { theta: 1.0 / 3.0, ..of("theta 1/3") });
+            all.push(Problem { theta: 1.0 / 3.0, axes: [true; 3], ..of("theta 1/3, periodic") });
         }
         all.push(Problem { hessian: true, ..of("second derivatives") });
         all.push(Problem { hessian: true, axes: [true; 3], ..of("second derivatives, periodic") });

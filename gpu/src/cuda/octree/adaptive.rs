@@ -1,6 +1,6 @@
 //! Runs in an adaptive tree, for particles that a tree of one depth does not suit.
 //!
-//! One sort of all particles by Morton key gives the cells of all levels at once; lists follow from the 27 cells around each cell. Every
+//! One sort of all particles by Morton key gives the cells of all levels at once; lists follow from the cells around each cell. Every
 //! GPU of a run has all particles and the whole tree, and computes the results of some leaves that follow each other, so that only
 //! particles and results are exchanged, and the bits are those of one GPU.
 
@@ -15,12 +15,13 @@ use super::periodic::{self, Images};
 use super::run::{Scales, Tick};
 use super::tables::Tables;
 use super::text::{Shape, adaptive as text_of};
-use super::{Fields, GpuFmm, Loaded, NEAR2, Run, Status, TreeKind};
+use super::{Fields, GpuFmm, Loaded, Run, Status, TreeKind};
 use crate::cuda::CudaError;
 use crate::cuda::driver::{Kernels, Outcome, Times};
 use crate::cuda::gpu_device::{GpuDevice, Size};
 use crate::cuda::p2p::Number;
 use fmm::direct::p2p::Limits;
+use fmm::tree::lists::reach;
 pub use memory::Problem;
 use memory::{COUNTS, Counted, DEEPEST, Levels, ListRoom, MOST_LEAF, Memory, SHORT};
 use pg2::backend::cuda::p2p::{Real, Unfit};
@@ -60,8 +61,10 @@ pub struct Adaptive<T: Number, C: GpuDevice> {
     memory: Memory<T, C>,
 }
 
-/// Cells in lists beside numbers of images.
-const MOST_IMAGES: usize = 1 << 27;
+/// Cells that lists have room for beside numbers of images, of which there are as many as ways to cells that may be near.
+fn most_beside(ways: usize) -> usize {
+    (1 << u32::BITS) >> (usize::BITS - ways.leading_zeros())
+}
 
 /// Pairs of P2P a particle up to which a run takes place. Only leaves on the deepest level have more.
 const MOST_PAIRS: f64 = 1e5;
@@ -171,13 +174,15 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             deepest: levels.deepest as u64,
             ..problem
         };
-        if self.periodic.is_some() && levels.cells() > MOST_IMAGES {
-            return Ok(Err(format!("with periodic boundaries an adaptive tree has at most {MOST_IMAGES} cells")));
+        let ways = (2 * reach(self.near2) as usize + 1).pow(3);
+        let most = most_beside(ways);
+        if self.periodic.is_some() && levels.cells() > most {
+            return Ok(Err(format!("with periodic boundaries an adaptive tree has at most {most} cells")));
         }
         let tiles = levels.tiles(self.first_level().max(1) as usize);
         for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {
             let Adaptive { shape, memory, .. } = loaded.adaptive.as_mut().expect("it was made");
-            memory.for_cells(device, &levels, shape.pitch, (n, shape.targets()))?;
+            memory.for_cells(device, &levels, (shape.pitch, ways), (n, shape.targets()))?;
             let guess = ListRoom { u: 48 * levels.leaves(), w: 8 * levels.leaves(), x: 4 * levels.cells() };
             memory.for_lists(device, guess)?;
             device.clear(memory.masks.memory.as_mut().expect("it was reserved"))?;
@@ -314,7 +319,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         let memory = team.devices.iter().map(C::shared_memory).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
         let shape = Shape::adaptive(self.basis(), self.order, T::REAL).with_memory(memory);
         let shape = shape.with_wanted(self.shape.wanted, T::REAL);
-        let dense = shape.dense(self.order, NEAR2, self.lower_beyond);
+        let dense = shape.dense(self.order, self.near2, self.lower_beyond);
         let text = text_of::<T>(&self.graph, &dense, &shape, self.periodic.is_some());
         let text = text.map_err(|Unfit(why)| CudaError::Failed(why))?;
         for (device, loaded) in team.devices.iter().zip(&mut self.loaded) {

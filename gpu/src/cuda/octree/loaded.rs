@@ -113,7 +113,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
             adaptive: None,
             images: match periodic {
                 Some(_) if shape.basis == FmmBasis::Chebyshev => Some(Images::of_kernel(device)?),
-                Some(periodic) => Some(Images::new(device, dense.order, periodic)?),
+                Some(periodic) => Some(Images::new(device, (dense.order, dense.near2), periodic)?),
                 None => None,
             },
             share: [0..0, 0..0],

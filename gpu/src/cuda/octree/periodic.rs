@@ -6,7 +6,7 @@
 use super::communicator::{Team, numbers};
 use super::memory::Bounds;
 use super::run::Scales;
-use super::{GpuFmm, Loaded, NEAR2};
+use super::{GpuFmm, Loaded};
 use crate::cuda::CudaError;
 use crate::cuda::driver::Outcome;
 use crate::cuda::gpu_device::{GpuDevice, Size};
@@ -32,8 +32,9 @@ pub struct Images<C: GpuDevice> {
 }
 
 impl<C: GpuDevice> Images<C> {
-    pub fn new(device: &C, order: usize, periodic: &Periodic) -> Result<Images<C>, CudaError> {
-        let sums = lattice::sums(2 * order, periodic.axes, NEAR2);
+    /// Those of 1/r for an order, where images of the root are near below `near2`.
+    pub fn new(device: &C, (order, near2): (usize, u64), periodic: &Periodic) -> Result<Images<C>, CudaError> {
+        let sums = lattice::sums(2 * order, periodic.axes, near2);
         Ok(Images { lattice: device.send(&lattice::matrix(order, &sums))?, moments: device.allocate(WORDS)? })
     }
 

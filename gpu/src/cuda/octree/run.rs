@@ -118,11 +118,10 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
 
     /// The tree that suits the particles, with these sorted in it.
     fn make_tree(&mut self, team: &Team<C>, scales: &Scales, leaf: usize) -> Result<Outcome<Tree>, CudaError> {
-        let counted = if self.tree == TreeKind::Adaptive { None } else { self.tree(team, scales, leaf)? };
+        // In a tree of one depth only neighbours of cells have images.
+        let is_adaptive = self.tree == TreeKind::Adaptive || self.periodic.is_some() && self.near2 != NEAR2;
+        let counted = if is_adaptive { None } else { self.tree(team, scales, leaf)? };
         let Some(Counted { depth, rows, .. }) = counted else {
-            if self.near2 != NEAR2 {
-                return Ok(Err("the particles are too uneven for the tree that has another theta than 0.5".into()));
-            }
             return Ok(self.make_adaptive(team, scales, leaf)?.map(|tree| Tree::Adaptive(Box::new(tree))));
         };
         let parts = split(&rows.rows, (depth, self.reach()), self.prices, team.all());

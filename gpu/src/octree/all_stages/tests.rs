@@ -10,6 +10,7 @@ mod theta;
 
 use super::*;
 use crate::cuda::device::Device;
+use crate::cuda::octree::NEAR2;
 use crate::cuda::octree::{TreeKind, m2l_pairs};
 use crate::cuda::on_host::{self, HostDevice};
 use crate::cuda::{compile, device};

@@ -2,8 +2,8 @@
 //
 // Particles are sorted by Morton key, x the most significant bit of an octant, and by their place in the input where keys are the same.
 // A cell has particles; it is split while it has more than `leaf`, down to level DEEPEST. Cells stand level by level, in Morton order
-// within a level, so that the children of a cell follow each other. Two cells of one level are near if they touch, and a leaf and a
-// smaller cell likewise. All sums of floats have one order.
+// within a level, so that the children of a cell follow each other. Two cells of one level are near if the square of their offset is below
+// NEAR2, and a leaf and a smaller cell if a cell of that size within the leaf would be. All sums of floats have one order.
 
 #define DEEPEST 21
 #define LEVELS (DEEPEST + 1)
@@ -12,6 +12,8 @@
 #define COUNTS (FULL + 1)
 #define NONE 0xffffffffu
 #define IS_LEAF 0x80000000u     // of an entry of the table of colleagues
+#define SPAN (2 * REACH + 1)
+#define WAYS (SPAN * SPAN * SPAN)   // to cells of a level that may be near
 #define VECTOR (16 / (int)sizeof(Real))
 #define FIRST_LEVEL (PERIODIC ? 0 : 2)  // the first one with local expansions: with periodic boundaries, images of cells are far from there on
 
@@ -60,7 +62,7 @@ struct Problem {
     uint32_t *masks;            // octants of children
     uint32_t *listed;           // the cells of each level by octant
     uint32_t *leaves;
-    uint32_t *colleagues;       // of each cell 27, x fastest: the cells of its level that touch it
+    uint32_t *colleagues;       // of each cell WAYS, x fastest: the cells of its level that are near
     uint32_t *nearest;          // the cell itself or the nearest one above it with a leaf among its colleagues
     Part *u_at, *w_at, *x_at;   // of each leaf its lists for P2P and M2P, of each cell its list for P2L
     Part *u;                    // sorted particles
@@ -94,7 +96,7 @@ struct Problem {
     uint64_t again_room;        // targets that `again` has room for
 };
 
-// An image of the box, by how many periods it is away: from -1 to 1 along each axis. Without periodic boundaries, the box itself.
+// An image of the box, by how many periods it is away: from -REACH to REACH along each axis. Without periodic boundaries, the box itself.
 struct Image { int x, y, z; };
 
 // In the box along periodic axes.
@@ -122,6 +124,20 @@ PF double charge(const uint32_t i, const Problem &p)
 PF bool is_source(const Record &r) { return !(r.q == 0 && signbit(r.q)); }
 
 PF double side(const uint32_t level) { return (double)(1u << level); }
+
+// Whether cells are near that are so far from each other along the axes, in cells of the smaller one's size.
+PF bool is_near(const int64_t x, const int64_t y, const int64_t z)
+{
+    const bool is_within = x >= -REACH && x <= REACH && y >= -REACH && y <= REACH && z >= -REACH && z <= REACH;
+    return is_within && (3 * REACH * REACH < NEAR2 || x * x + y * y + z * z < NEAR2);
+}
+
+// The offset of one of the ways from a cell.
+struct Offset { int x, y, z; };
+
+PF Offset offset_of(const uint32_t way) { return {(int)(way % SPAN) - REACH, (int)(way / SPAN % SPAN) - REACH, (int)(way / (SPAN * SPAN)) - REACH}; }
+
+PF uint32_t way_of(const int x, const int y, const int z) { return (uint32_t)(x + REACH + SPAN * (y + REACH) + SPAN * SPAN * (z + REACH)); }
 
 // The edge of a cell, in boxes.
 PF double edge_of(const uint32_t level) { return number((uint64_t)(1023 - level) << 52); }
@@ -155,23 +171,22 @@ PF void relative(const Record &r, const Middle &c, const Problem &p, Real *at)
 
 #if PERIODIC
 // Images have numbers, which stand above the places of cells and the counts of particles in lists.
-#define IMAGE_BITS 27
+#define IMAGE_BITS (REACH == 1 ? 27 : 25)
 #define UNDER_IMAGE ((1u << IMAGE_BITS) - 1)
 
-PF uint32_t numbered(const Image &i) { return (uint32_t)(i.x + 1 + 3 * (i.y + 1) + 9 * (i.z + 1)) << IMAGE_BITS; }
+PF uint32_t numbered(const Image &i) { return way_of(i.x, i.y, i.z) << IMAGE_BITS; }
 
 PF Image image_of(const uint32_t entry)
 {
-    const int number = entry >> IMAGE_BITS;
-    return {number % 3 - 1, number / 3 % 3 - 1, number / 9 - 1};
+    const Offset of = offset_of(entry >> IMAGE_BITS);
+    return {of.x, of.y, of.z};
 }
 
-// The image that one of the 27 cells around a cell is in.
+// The image that one of the cells around a cell is in.
 PF Image image_around(const Cell &c, const uint32_t way)
 {
-    const int last = (int)(1u << c.level) - 1;
-    const int x = (int)c.x + (int)(way % 3) - 1, y = (int)c.y + (int)(way / 3 % 3) - 1, z = (int)c.z + (int)(way / 9) - 1;
-    return {x < 0 ? -1 : x > last, y < 0 ? -1 : y > last, z < 0 ? -1 : z > last};
+    const Offset to = offset_of(way);
+    return {(int)c.x + to.x >> c.level, (int)c.y + to.y >> c.level, (int)c.z + to.z >> c.level};
 }
 
 // A cell as an image of the box sees it.

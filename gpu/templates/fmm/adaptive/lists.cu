@@ -4,25 +4,25 @@
 
 // With periodic boundaries, cells are images, and a target is seen from the image that a source is in.
 
-// Whether two cells touch, of which the first is on the same level or above.
-PF bool touch(const Cell &big, const int x, const int y, const int z, const uint32_t level)
+// Whether two cells are near, of which the first is on the same level or above.
+PF bool reaches(const Cell &big, const int x, const int y, const int z, const uint32_t level)
 {
     const uint32_t up = level - big.level;
     const int64_t edge = (int64_t)1 << up;
     const int64_t d[3] = {x - (int)big.x * edge, y - (int)big.y * edge, z - (int)big.z * edge};
-    bool is_near = true;
+    int64_t gap[3];
     for (int a = 0; a < 3; a++)
-        is_near &= d[a] >= -1 && d[a] <= edge;
-    return is_near;
+        gap[a] = d[a] < 0 ? -d[a] : d[a] < edge ? 0 : d[a] - edge + 1;
+    return is_near(gap[0], gap[1], gap[2]);
 }
 
-PF bool touch(const Cell &big, const Cell &small) { return touch(big, small.x, small.y, small.z, small.level); }
+PF bool reaches(const Cell &big, const Cell &small) { return reaches(big, small.x, small.y, small.z, small.level); }
 
-// Whether a cell touches the one on a level that another is in.
-PF bool touch_above(const Cell &big, const Cell &small, const uint32_t level)
+// Whether a cell is near the one on a level that another is in.
+PF bool reaches_above(const Cell &big, const Cell &small, const uint32_t level)
 {
     const uint32_t up = small.level - level;
-    return touch(big, (int)small.x >> up, (int)small.y >> up, (int)small.z >> up, level);
+    return reaches(big, (int)small.x >> up, (int)small.y >> up, (int)small.z >> up, level);
 }
 
 // Goes through the cells below a split colleague of a leaf: those that act on it one by one, and others as a whole.
@@ -32,7 +32,7 @@ PF void descend(const Problem &p, const Cell &target, const uint32_t colleague, 
     uint32_t at = p.cells[colleague].child;
     for (;;) {
         const Cell own = p.cells[at];
-        if (touch(target, own)) {
+        if (reaches(target, own)) {
             if (own.leaf == NONE) {
                 at = own.child;
                 continue;
@@ -64,14 +64,12 @@ PF uint32_t above(const Problem &p, uint32_t cell, const uint32_t level)
     return cell;
 }
 
-// Goes through what acts on a leaf, by the colleagues of a lane.
+// Goes through what acts on a leaf, by the colleagues of a way from it and from the cells above.
 template <class Direct, class Whole>
-PF void visit(const Problem &p, const uint32_t cell, const Cell &target, const uint32_t lane, const Direct direct, const Whole whole)
+PF void visit_way(const Problem &p, const uint32_t cell, const Cell &target, const uint32_t way, const Direct direct, const Whole whole)
 {
-    if (lane >= 27)
-        return;
-    const uint32_t entry = p.colleagues[cell * 27u + lane];
-    const Image around = image_around(target, lane);
+    const uint32_t entry = p.colleagues[cell * (uint32_t)WAYS + way];
+    const Image around = image_around(target, way);
     if (entry != NONE && (entry & IS_LEAF) != 0)
         direct(p.cells[entry & ~IS_LEAF], around);
     else if (entry != NONE)
@@ -81,16 +79,16 @@ PF void visit(const Problem &p, const uint32_t cell, const Cell &target, const u
         return;
     // Leaves among the colleagues of cells above.
     for (uint32_t a = p.nearest[target.parent]; a != NONE;) {
-        const uint32_t coarse = p.colleagues[a * 27u + lane];
+        const uint32_t coarse = p.colleagues[a * (uint32_t)WAYS + way];
         if (coarse != NONE && (coarse & IS_LEAF) != 0) {
             const Cell source = p.cells[coarse & ~IS_LEAF];
-            const Image image = image_around(p.cells[a], lane);
+            const Image image = image_around(p.cells[a], way);
             const Cell seen = seen_from(image, target);
-            bool is_direct = touch(source, seen);
+            bool is_direct = reaches(source, seen);
             if (!is_direct) {
-                // It acts on the first cell that it does not touch, by P2L or on each of its particles.
+                // It acts on the first cell that it is not near, by P2L or on each of its particles.
                 uint32_t level = source.level + 1;
-                while (touch_above(source, seen, level))
+                while (reaches_above(source, seen, level))
                     level++;
                 const Cell whole_target = p.cells[above(p, cell, level)];
                 is_direct = whole_target.end - whole_target.first <= p.worth;
@@ -100,6 +98,14 @@ PF void visit(const Problem &p, const uint32_t cell, const Cell &target, const u
         }
         a = p.cells[a].level == 0 ? NONE : p.nearest[p.cells[a].parent];
     }
+}
+
+// The same by all colleagues of a lane.
+template <class Direct, class Whole>
+PF void visit(const Problem &p, const uint32_t cell, const Cell &target, const uint32_t lane, const Direct direct, const Whole whole)
+{
+    for (uint32_t way = lane; way < WAYS; way += 32)
+        visit_way(p, cell, target, way, direct, whole);
 }
 
 // A warp a leaf: its lists U and W, and its blocks of P2P.
@@ -164,18 +170,19 @@ extern "C" __global__ void __launch_bounds__(256) list_leaves(const Problem p)
 template <class Take> PF void visit_far(const Problem &p, const uint32_t cell, const uint32_t lane, const Take take)
 {
     const Cell target = p.cells[cell], parent = p.cells[target.parent];
-    if (lane >= 27 || !is_own(p, target) || target.end - target.first <= p.worth)
+    if (!is_own(p, target) || target.end - target.first <= p.worth)
         return;
-    for (uint32_t a = p.nearest[target.parent]; a != NONE;) {
-        const uint32_t coarse = p.colleagues[a * 27u + lane];
-        if (coarse != NONE && (coarse & IS_LEAF) != 0) {
-            const Cell source = p.cells[coarse & ~IS_LEAF];
-            const Image image = image_around(p.cells[a], lane);
-            if (touch(source, seen_from(image, parent)) && !touch(source, seen_from(image, target)))
-                take((coarse & ~IS_LEAF) | numbered(image), source);
+    for (uint32_t way = lane; way < WAYS; way += 32)
+        for (uint32_t a = p.nearest[target.parent]; a != NONE;) {
+            const uint32_t coarse = p.colleagues[a * (uint32_t)WAYS + way];
+            if (coarse != NONE && (coarse & IS_LEAF) != 0) {
+                const Cell source = p.cells[coarse & ~IS_LEAF];
+                const Image image = image_around(p.cells[a], way);
+                if (reaches(source, seen_from(image, parent)) && !reaches(source, seen_from(image, target)))
+                    take((coarse & ~IS_LEAF) | numbered(image), source);
+            }
+            a = p.cells[a].level == 0 ? NONE : p.nearest[p.cells[a].parent];
         }
-        a = p.cells[a].level == 0 ? NONE : p.nearest[p.cells[a].parent];
-    }
 }
 
 // A warp a cell: its list X.

@@ -9,7 +9,7 @@ extern "C" __global__ void __launch_bounds__(M2L_THREADS, M2L_BLOCKS) m2l(const 
     const uint32_t octant = find_targets(p, all, blockIdx.x);
     ProductSums sums = {};
     add_steps(sums, buffers, sources, matrices_of(p, all.level), p.m, all.step_count, [&](const uint32_t k) { return step_of(p, octant, all.steps[k]); },
-              [&](const Step &step, const uint32_t c) { return source_of(all, step, c); });
+              [&](const Step &step, const uint32_t c) { return source_of(p, all, step, c); });
     take_sums(sums, product_place(), [&](const int c, const int row, const Real sum) {
         const uint32_t cell = all.cells[c];
         if (cell != NONE)

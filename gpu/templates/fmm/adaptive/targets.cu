@@ -7,25 +7,61 @@ PF Step step_of(const Problem &p, const uint32_t octant, const uint32_t k)
 {
     const int32_t *const s = p.steps + (octant * LISTED + k) * 5;
     const int x = (int)(octant >> 2 & 1) + s[0], y = (int)(octant >> 1 & 1) + s[1], z = (int)(octant & 1) + s[2];
-    return {(x >> 1) + 1 + 3 * ((y >> 1) + 1) + 9 * ((z >> 1) + 1), (x & 1) << 2 | (y & 1) << 1 | (z & 1), s[3], s[4]};
+    return {(int)way_of(x >> 1, y >> 1, z >> 1), (x & 1) << 2 | (y & 1) << 1 | (z & 1), s[3], s[4]};
 }
 
+// The octants of a colleague's children, if it is split.
+PF uint32_t mask_of(const Problem &p, const uint32_t entry) { return entry != NONE && (entry & IS_LEAF) == 0 ? p.masks[entry] : 0; }
+
+#if REACH == 1
 // For the targets of a block the colleagues of their parents: the first children, and the octants of all.
-struct Around { uint32_t child[27][CELLS]; Byte mask[27][CELLS]; };
+struct Around { uint32_t child[WAYS][CELLS]; Byte mask[WAYS][CELLS]; };
+
+PF void set_parent(Around &, const uint32_t, const uint32_t) {}
+
+PF void set_around(const Problem &p, Around &around, const uint32_t way, const uint32_t c, const uint32_t parent)
+{
+    const uint32_t entry = parent == NONE ? NONE : p.colleagues[parent * (uint32_t)WAYS + way], mask = mask_of(p, entry);
+    around.mask[way][c] = (Byte)mask;
+    around.child[way][c] = mask != 0 ? p.cells[entry].child : 0;
+}
+
+PF uint32_t mask_around(const Problem &, const Around &around, const uint32_t way, const uint32_t c) { return around.mask[way][c]; }
+PF uint32_t child_around(const Problem &, const Around &around, const uint32_t way, const uint32_t c) { return around.child[way][c]; }
+
+typedef Byte StepNumber;
+#else
+// There are too many colleagues for shared memory: the parents of a block's targets.
+struct Around { uint32_t parent[CELLS]; };
+
+PF void set_parent(Around &around, const uint32_t c, const uint32_t parent) { around.parent[c] = parent; }
+PF void set_around(const Problem &, Around &, uint32_t, uint32_t, uint32_t) {}
+
+PF uint32_t entry_around(const Problem &p, const Around &around, const uint32_t way, const uint32_t c)
+{
+    const uint32_t parent = around.parent[c];
+    return parent == NONE ? NONE : p.colleagues[parent * (uint32_t)WAYS + way];
+}
+
+PF uint32_t mask_around(const Problem &p, const Around &around, const uint32_t way, const uint32_t c) { return mask_of(p, entry_around(p, around, way, c)); }
+PF uint32_t child_around(const Problem &p, const Around &around, const uint32_t way, const uint32_t c) { return p.cells[entry_around(p, around, way, c)].child; }
+
+typedef unsigned short StepNumber;
+#endif
 
 // The targets of a block, some cells of a level in the same octant of their parents, and the steps of that octant's list at which one of
 // them has a source.
 struct Targets {
     Around around;
-    uint32_t cells[CELLS], there[27], step_count, level;
-    Byte steps[LISTED];
+    uint32_t cells[CELLS], there[WAYS], step_count, level;
+    StepNumber steps[LISTED];
 };
 
 // The source of a target at a step, if there is one.
-PF uint32_t source_of(const Targets &all, const Step &step, const uint32_t c)
+PF uint32_t source_of(const Problem &p, const Targets &all, const Step &step, const uint32_t c)
 {
-    const uint32_t mask = all.around.mask[step.way][c];
-    return mask >> step.octant & 1 ? all.around.child[step.way][c] + __popc(mask & ((1u << step.octant) - 1)) : NONE;
+    const uint32_t mask = mask_around(p, all.around, step.way, c);
+    return mask >> step.octant & 1 ? child_around(p, all.around, step.way, c) + __popc(mask & ((1u << step.octant) - 1)) : NONE;
 }
 
 // Finds the targets of a tile; its octant.
@@ -49,19 +85,17 @@ PF uint32_t find_targets(const Problem &p, Targets &all, const uint32_t tile)
     for (uint32_t k = threadIdx.x; k < CELLS; k += blockDim.x) {
         const uint32_t cell = first + k < end ? p.listed[first + k] : NONE;
         all.cells[k] = cell != NONE && is_own(p, p.cells[cell]) ? cell : NONE;
+        set_parent(all.around, k, all.cells[k] == NONE ? NONE : p.cells[cell].parent);
     }
-    for (uint32_t k = threadIdx.x; k < 27; k += blockDim.x)
+    for (uint32_t k = threadIdx.x; k < WAYS; k += blockDim.x)
         all.there[k] = 0;
     if (threadIdx.x == 0)
         (all.step_count = 0, all.level = level);
     __syncthreads();
-    for (uint32_t k = threadIdx.x; k < 27 * CELLS; k += blockDim.x) {
+    for (uint32_t k = threadIdx.x; k < WAYS * CELLS; k += blockDim.x) {
         const uint32_t way = k / CELLS, c = k % CELLS;
-        const uint32_t entry = all.cells[c] == NONE ? NONE : p.colleagues[p.cells[all.cells[c]].parent * 27u + way];
-        const bool is_split = entry != NONE && (entry & IS_LEAF) == 0;
-        const uint32_t mask = is_split ? p.masks[entry] : 0;
-        all.around.mask[way][c] = (Byte)mask;
-        all.around.child[way][c] = is_split ? p.cells[entry].child : 0;
+        set_around(p, all.around, way, c, all.cells[c] == NONE ? NONE : p.cells[all.cells[c]].parent);
+        const uint32_t mask = mask_around(p, all.around, way, c);
         if (mask != 0)
             atomicOr(&all.there[way], mask);
     }
@@ -77,7 +111,7 @@ PF uint32_t find_targets(const Problem &p, Targets &all, const uint32_t tile)
             }
             const uint32_t needed = __ballot_sync(~0u, is_needed);
             if (is_needed)
-                all.steps[count + __popc(needed & ((1u << threadIdx.x) - 1))] = (Byte)k;
+                all.steps[count + __popc(needed & ((1u << threadIdx.x) - 1))] = (StepNumber)k;
             count += __popc(needed);
         }
         if (threadIdx.x == 0)

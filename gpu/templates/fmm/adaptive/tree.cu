@@ -172,51 +172,58 @@ PF uint32_t child_of(const Problem &p, const uint32_t cell, const uint32_t mask,
 
 PF uint32_t octant_of(const Cell &c) { return (c.x & 1) << 2 | (c.y & 1) << 1 | (c.z & 1); }
 
-// A warp a cell of a level: its colleagues, among the children of its parent's. The root has itself alone, or its images along periodic
-// axes too.
+// A cell's colleague of a way, among the children of its parent's. The root has itself alone, or its images along periodic axes too.
+PF uint32_t find_colleague(const Problem &p, const uint32_t c, const Cell &own, const Offset &to)
+{
+    if (!is_near(to.x, to.y, to.z))
+        return NONE;
+    if (own.level == 0) {
+#if PERIODIC
+        const bool is_there = (to.x == 0 || p.wraps & 1) && (to.y == 0 || p.wraps & 2) && (to.z == 0 || p.wraps & 4);
+        return is_there ? c : NONE;
+#else
+        return to.x == 0 && to.y == 0 && to.z == 0 ? c : NONE;
+#endif
+    }
+    const int at[3] = {(int)(own.x & 1) + to.x, (int)(own.y & 1) + to.y, (int)(own.z & 1) + to.z};
+    const uint32_t of_parent = p.colleagues[own.parent * (uint32_t)WAYS + way_of(at[0] >> 1, at[1] >> 1, at[2] >> 1)];
+    if (of_parent == NONE || (of_parent & IS_LEAF) != 0)
+        return NONE;
+    const uint32_t octant = (uint32_t)((at[0] & 1) << 2 | (at[1] & 1) << 1 | (at[2] & 1)), mask = p.masks[of_parent];
+    return mask >> octant & 1 ? child_of(p, of_parent, mask, octant) : NONE;
+}
+
+// A warp a cell of a level: its colleagues.
 extern "C" __global__ void __launch_bounds__(256) find_colleagues(const Problem p, const uint32_t level)
 {
     __shared__ uint32_t pairs[8];
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const uint32_t c = p.level_start[level] + blockIdx.x * 8 + warp;
     const bool is_there = c < p.level_start[level + 1];
-    uint32_t sources = 0, entry = NONE, parent = 0;
-    if (is_there && lane < 27) {
+    uint32_t sources = 0, parent = 0;
+    bool has_leaf = false;
+    if (is_there) {
         const Cell own = p.cells[c];
-        const int x = (int)(lane % 3) - 1, y = (int)(lane / 3 % 3) - 1, z = (int)(lane / 9) - 1;
-        if (level == 0) {
-#if PERIODIC
-            const bool is_there = (x == 0 || p.wraps & 1) && (y == 0 || p.wraps & 2) && (z == 0 || p.wraps & 4);
-            entry = is_there ? c : NONE;
-#else
-            entry = lane == 13 ? c : NONE;
-#endif
-        } else {
-            parent = own.parent;
-            // Of the children of the parent's colleagues, those that are not near are sources of M2L.
-            const uint32_t whole = p.colleagues[parent * 27u + lane];
-            if (whole != NONE && (whole & IS_LEAF) == 0)
-                sources = __popc(p.masks[whole]);
-            const int at[3] = {(int)(own.x & 1) + x, (int)(own.y & 1) + y, (int)(own.z & 1) + z};
-            const uint32_t way = (uint32_t)((at[0] >> 1) + 1 + 3 * ((at[1] >> 1) + 1) + 9 * ((at[2] >> 1) + 1));
-            const uint32_t of_parent = p.colleagues[parent * 27u + way];
-            const uint32_t octant = (uint32_t)((at[0] & 1) << 2 | (at[1] & 1) << 1 | (at[2] & 1));
-            if (of_parent != NONE && (of_parent & IS_LEAF) == 0) {
-                const uint32_t mask = p.masks[of_parent];
-                if (mask >> octant & 1)
-                    entry = child_of(p, of_parent, mask, octant);
+        parent = own.parent;
+        for (uint32_t way = lane; way < WAYS; way += 32) {
+            uint32_t entry = find_colleague(p, c, own, offset_of(way));
+            if (level > 0) {
+                // Of the children of the parent's colleagues, those that are not near are sources of M2L.
+                const uint32_t whole = p.colleagues[parent * (uint32_t)WAYS + way];
+                if (whole != NONE && (whole & IS_LEAF) == 0)
+                    sources += __popc(p.masks[whole]);
+                sources -= entry != NONE;
             }
-        }
-        if (entry != NONE) {
-            sources -= level > 0;
-            if (p.masks[entry] == 0)
+            if (entry != NONE && p.masks[entry] == 0) {
                 entry |= IS_LEAF;
+                has_leaf = true;
+            }
+            p.colleagues[c * (uint32_t)WAYS + way] = entry;
         }
-        p.colleagues[c * 27u + lane] = entry;
     }
-    const bool has_leaf = __ballot_sync(~0u, entry != NONE && (entry & IS_LEAF) != 0) != 0;
+    const bool has_any = __ballot_sync(~0u, has_leaf) != 0;
     if (is_there && lane == 0)
-        p.nearest[c] = has_leaf ? c : level == 0 ? NONE : p.nearest[parent];
+        p.nearest[c] = has_any ? c : level == 0 ? NONE : p.nearest[parent];
     const uint32_t sum = sum_to_lane(sources);
     if (lane == 31)
         pairs[warp] = sum;

@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(PRODUCT_THREADS, 2) m2l(const Probl
     ProductSums sums = {};
     add_steps(sums, buffers, p.m, first_row, all.step_count, [&](const uint32_t k, const uint32_t c) {
         const Step step = step_of(p, octant, all.steps[k]);
-        const Move move = {p.matrices + (uint64_t)step.matrix * TERMS * PITCH, (uint32_t)step.columns, source_of(all, step, c)};
+        const Move move = {p.matrices + (uint64_t)step.matrix * TERMS * PITCH, (uint32_t)step.columns, source_of(p, all, step, c)};
         return move;
     });
     take_products(sums, first_row, [&](const uint32_t row, const uint32_t c, const Real sum) {

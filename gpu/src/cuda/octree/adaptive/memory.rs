@@ -309,12 +309,12 @@ impl<T: Number, C: GpuDevice> Memory<T, C> {
         self.status.reserve(device, Counted::WORDS)
     }
 
-    /// Room for cells, whose expansions have `pitch` numbers, and for the blocks of P2P.
+    /// Room for cells, whose expansions have `pitch` numbers, with so many `ways` to cells that may be near, and for the blocks of P2P.
     pub fn for_cells(
         &mut self,
         device: &C,
         levels: &Levels,
-        pitch: usize,
+        (pitch, ways): (usize, usize),
         (n, targets): (usize, usize),
     ) -> Result<(), CudaError> {
         let (cells, leaves) = (levels.cells(), levels.leaves());
@@ -322,7 +322,7 @@ impl<T: Number, C: GpuDevice> Memory<T, C> {
         self.masks.reserve(device, cells)?;
         self.listed.reserve(device, cells)?;
         self.leaves.reserve(device, leaves)?;
-        self.colleagues.reserve(device, 27 * cells)?;
+        self.colleagues.reserve(device, ways * cells)?;
         self.nearest.reserve(device, cells)?;
         for (parts, count) in self.parts.iter_mut().zip([leaves, leaves, cells]) {
             parts.reserve(device, count)?;

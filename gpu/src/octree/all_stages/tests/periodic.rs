@@ -10,6 +10,7 @@ struct Case<'a> {
     sets: &'a [&'a [f64]],
     periodic: Periodic,
     eps: f64,
+    theta: f64,
     tree: TreeKind,
     order: usize,
     leaf: usize,
@@ -17,8 +18,8 @@ struct Case<'a> {
 
 impl Case<'_> {
     fn options(&self) -> FmmOptions {
-        let Case { order, leaf, eps, periodic, .. } = *self;
-        FmmOptions { order, leaf, eps, basis: Basis::Solid, periodic: Some(periodic), ..FmmOptions::default() }
+        let Case { order, leaf, eps, theta, periodic, .. } = *self;
+        FmmOptions { order, leaf, eps, theta, basis: Basis::Solid, periodic: Some(periodic), ..FmmOptions::default() }
     }
 
     fn solve<T: Number>(&self, devices: usize) -> Outcome<Solutions> {
@@ -28,7 +29,7 @@ impl Case<'_> {
 
     fn solve_on<T: Number, C: GpuDevice>(&self, devices: &[C]) -> Outcome<Solutions> {
         let (kernel, units) = units();
-        let extra = Extra { periodic: Some(self.periodic), ..Extra::default() };
+        let extra = Extra { periodic: Some(self.periodic), near2: near2(self.theta), ..Extra::default() };
         let mut whole: GpuFmm<T, C> =
             GpuFmm::with_options(devices, &kernel, self.order, units, &extra).expect("it compiles");
         whole.tree = self.tree;
@@ -127,7 +128,7 @@ fn relative(found: &[f64], right: &[f64]) -> f64 {
 }
 
 fn case<'a>(particles: &'a Particles, sets: &'a [&'a [f64]], periodic: Periodic, tree: TreeKind) -> Case<'a> {
-    Case { geometry: particles.columns().into(), sets, periodic, eps: 0.0, tree, order: 2, leaf: 4 }
+    Case { geometry: particles.columns().into(), sets, periodic, eps: 0.0, theta: 0.5, tree, order: 2, leaf: 4 }
 }
 
 #[test]
@@ -185,6 +186,28 @@ fn every_kind_of_periodic_boundaries_has_the_errors_of_the_cpu() {
     }
 }
 
+/// Another angle in a periodic box, which takes an adaptive tree: one of the root alone, and a deeper one.
+fn check_angle<T: Number>(theta: f64, axes: [bool; 3], rounding: f64) {
+    let periodic = Periodic { length: 0.7, axes };
+    let few = scattered(40, Distribution::Uniform, &periodic, Charge::Random);
+    let sets = [&few.q[..]];
+    is_cpu::<T>(&Case { theta, leaf: 64, ..case(&few, &sets, periodic, TreeKind::Chosen) }, "the root", rounding);
+    let many = scattered(300, Distribution::Plummer, &periodic, Charge::Random);
+    let sets = [&many.q[..]];
+    Case { theta, ..case(&many, &sets, periodic, TreeKind::Chosen) }.check::<T>("another angle", 2, rounding);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn periodic_boxes_take_all_angles() {
+    if on_host::is_there() {
+        check_angle::<f32>(1.0 / 3.0, [true; 3], 1e-4);
+        for axes in ALL_AXES {
+            [0.45, 0.4, 1.0 / 3.0].into_iter().for_each(|theta| check_angle::<f64>(theta, axes, 1e-11));
+        }
+    }
+}
+
 #[test]
 #[ignore = "a proof in depth"]
 fn targets_apart_have_periodic_boundaries_too() {
@@ -206,7 +229,7 @@ fn targets_apart_have_periodic_boundaries_too() {
         let second: Vec<f64> = sources.q.iter().rev().copied().collect();
         let sets = [&sources.q[..], &second];
         for tree in [TreeKind::OneDepth, TreeKind::Adaptive] {
-            let case = Case { geometry, sets: &sets, periodic, eps: 0.0, tree, order: 4, leaf: 8 };
+            let case = Case { geometry, order: 4, leaf: 8, ..case(&sources, &sets, periodic, tree) };
             case.check::<f32>(&format!("{tree:?}"), 3, 3e-4);
         }
     }

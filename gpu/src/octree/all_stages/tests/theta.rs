@@ -42,7 +42,8 @@ fn check<T: Number>(thetas: &[f64], order: usize) {
         let of = |devices| solve::<T>(&particles, TreeKind::Chosen, (*theta, order), devices).expect("it is fit");
         let one = of(1);
         let [potential, gradient, cpu_potential, cpu_gradient] = errors(&particles, (*theta, order), &one.fields[0]);
-        let is_right = potential < 1.4 * cpu_potential && gradient < 1.4 * cpu_gradient && potential < last;
+        // Some leaves of the CPU's tree are larger, so that it has more of P2P.
+        let is_right = potential < 1.6 * cpu_potential && gradient < 1.6 * cpu_gradient && potential < last;
         assert!(is_right, "{theta}: {potential:.1e} {gradient:.1e}, the CPU {cpu_potential:.1e} {cpu_gradient:.1e}");
         assert_eq!(one.stats.levels, 4);
         for devices in 2..=3 {
@@ -71,14 +72,38 @@ fn all_angles_have_the_errors_of_the_cpu() {
     }
 }
 
-#[test]
-fn an_adaptive_tree_with_another_angle_is_left_to_the_cpu() {
-    if !on_host::is_there() {
-        return;
+/// The same in an adaptive tree, for clustered particles.
+fn check_adaptive<T: Number>(thetas: &[f64], order: usize) {
+    let particles = generate(350, Distribution::Plummer, Charge::Positive, 1);
+    for theta in thetas {
+        let of = |devices| solve::<T>(&particles, TreeKind::Adaptive, (*theta, order), devices).expect("it is fit");
+        let one = of(1);
+        let [potential, gradient, cpu_potential, cpu_gradient] = errors(&particles, (*theta, order), &one.fields[0]);
+        let is_right = potential < 1.3 * cpu_potential + 1e-6 && gradient < 1.3 * cpu_gradient + 1e-5;
+        assert!(is_right, "{theta}: {potential:.1e} {gradient:.1e}, the CPU {cpu_potential:.1e} {cpu_gradient:.1e}");
+        for devices in 2..=3 {
+            let several = of(devices);
+            assert!(several.fields == one.fields, "{theta} on {devices} GPUs");
+            assert_eq!((several.stats.pairs, several.stats.recomputed), (one.stats.pairs, one.stats.recomputed));
+        }
     }
-    let particles = generate(60, Distribution::Plummer, Charge::Positive, 1);
-    let found = solve::<f32>(&particles, TreeKind::Adaptive, (1.0 / 3.0, 2), 1).map(drop);
-    assert!(found.expect_err("it is left to the CPU").contains("too uneven"));
+}
+
+#[test]
+fn an_adaptive_tree_has_the_errors_of_the_cpu_with_another_angle() {
+    if on_host::is_there() {
+        check_adaptive::<f32>(&[1.0 / 3.0], 2);
+    }
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn an_adaptive_tree_takes_all_angles() {
+    if on_host::is_there() {
+        check_adaptive::<f32>(&[0.45, 0.4, 1.0 / 3.0], 3);
+        check_adaptive::<f64>(&[0.4, 1.0 / 3.0], 5);
+        check_adaptive::<f64>(&[1.0 / 3.0], 11);
+    }
 }
 
 #[test]
