@@ -10,16 +10,21 @@ use super::bytes::cut;
 use super::comm::{Comm, Tag, agree, barrier, gather_f64, gather_u64};
 use super::measured::{RankCount, RanksReport, spread};
 use super::prepare::Slice;
-use super::solve::Answer;
+use super::solve::{Answer, collected};
+use super::tune::{Engine, Search, Tuned};
+use fmm::data::particles::Field;
+use fmm::octree::budget::{Fields, is_direct};
 use fmm::octree::executor::BackendError;
 use fmm::octree::options::Wanted;
 use fmm::octree::stats::{OnGpu, Seconds, Stats};
-use fmm::octree::{FmmError, FmmOptions, MOST_PARTICLES};
+use fmm::octree::tune::Problem;
+use fmm::octree::{FmmError, FmmOptions, MOST_PARTICLES, Precision};
 use gpu::cuda::CudaError;
 use gpu::cuda::driver::Outcome;
 use gpu::cuda::octree::communicator::Communicator;
 use gpu::cuda::octree::{MOST_GPUS, Run, STAGES};
 use gpu::octree::Gpu;
+use gpu::octree::all_stages::search::search;
 use gpu::octree::all_stages::{Found, Task};
 use serde::Serialize;
 use std::cell::{Cell, RefCell};
@@ -79,6 +84,73 @@ pub fn solve(
     Ok(answer)
 }
 
+/// The GPUs of all ranks. `leaf` bounds the particles that a leaf has in the mean.
+pub struct OnGpus<'a> {
+    pub gpu: &'a mut Gpu,
+    pub leaf: Option<usize>,
+}
+
+impl Engine for OnGpus<'_> {
+    fn solve(&mut self, comm: &dyn Comm, slice: &Slice) -> Result<Result<Answer, String>, RankError> {
+        solve(comm, slice, self.gpu, self.leaf)
+    }
+
+    fn split(
+        &mut self,
+        comm: &dyn Comm,
+        slice: &Slice,
+        found: Option<&Tuned>,
+    ) -> Result<Result<Option<Fields>, String>, RankError> {
+        let options = slice.options;
+        let with = |fields: [Field; 2], found: &Tuned| {
+            let [without_p2p, in_f64] = fields;
+            Fields { on_grid: None, without_p2p, in_f64, is_direct: is_direct(options, &found.answer.stats.pairs) }
+        };
+        if options.precision == Precision::F64 {
+            return Ok(Ok(found.map(|found| with([&found.fields[0]; 2].map(Field::clone), found))));
+        }
+        // All runs are in the tree of the one that is split.
+        let leaf = match self.leaf {
+            Some(leaf) => leaf,
+            None => Gpu::whole_leaf(particles(comm, slice)?.iter().sum::<u64>() as usize, options),
+        };
+        let runs = self.gpu.split_runs(options, &mut |gpu, options| {
+            let answer = solve(comm, &slice.with(options), gpu, Some(leaf))?;
+            Ok::<_, RankError>(answer.map(|mut answer| answer.fields.remove(0)))
+        })?;
+        let runs = match runs {
+            Ok(runs) => collected(comm, &runs)?,
+            Err(why) => return Ok(Err(why)),
+        };
+        let whole = |all: Vec<Field>| all.try_into().expect("there are two");
+        Ok(Ok(found.zip(runs).map(|(found, runs)| with(whole(runs), found))))
+    }
+
+    fn check(&self, slice: &Slice) -> Result<(), RankError> {
+        slice.check(&[])
+    }
+
+    fn search(&self) -> Search {
+        search
+    }
+
+    fn reference(
+        &mut self,
+        problem: &Problem,
+        options: &FmmOptions,
+        (set, targets): (usize, &[usize]),
+    ) -> Option<Result<Vec<[f64; 10]>, FmmError>> {
+        Some(self.gpu.reference((problem, set), options, targets))
+    }
+}
+
+/// The numbers of sources of all ranks, and of targets where they are no sources.
+fn particles(comm: &dyn Comm, slice: &Slice) -> Result<[u64; 2], RankError> {
+    let own = [Some(slice.geometry.sources), slice.geometry.targets];
+    let all = gather_u64(comm, &own.map(|columns| columns.map_or(0, |columns| columns[0].len() as u64)))?;
+    Ok([0, 1].map(|k| all.iter().map(|n| n[k]).sum()))
+}
+
 /// The same by whatever runs the stages.
 pub(super) fn solve_by(
     comm: &dyn Comm,
@@ -88,10 +160,8 @@ pub(super) fn solve_by(
 ) -> Result<Result<Answer, String>, RankError> {
     let before = comm.traffic();
     agree(comm, slice.check(&[]))?;
-    let own = [slice.geometry.sources, slice.geometry.targets.unwrap_or(slice.geometry.sources)];
-    let all = gather_u64(comm, &own.map(|columns| columns[0].len() as u64))?;
-    let (most, limit) = ([0, 1].map(|k| all.iter().map(|n| n[k]).sum::<u64>()), MOST_PARTICLES as u64);
-    let most = most[0].max(most[1]);
+    let ([sources, targets], limit) = (particles(comm, slice)?, MOST_PARTICLES as u64);
+    let most = sources.max(targets);
     if most > limit {
         return Err(RankError::Range(format!("{most} particles are more than the {limit} that are possible")));
     }

@@ -14,6 +14,7 @@ use fmm::octree::executor::Executor;
 use fmm::octree::kernel::Kernel;
 use fmm::octree::tune::{self, Arithmetic, Found, Problem, Runner};
 use fmm::octree::{FmmError, FmmOptions, Plan, Precision, Solutions};
+use gpu::octree::all_stages::search::NOTHING_FOUND;
 
 /// The run that keeps a wanted error, on the first rank: the results of all ranks, and the report of the run that gave them.
 pub struct Tuned {
@@ -22,25 +23,93 @@ pub struct Tuned {
     pub errors: Vec<Errors>,
 }
 
+/// The runs of all ranks, on each of them.
+pub trait Engine {
+    /// A run of all ranks; or why they leave the problem to another engine, which is the same on all.
+    fn solve(&mut self, comm: &dyn Comm, slice: &Slice) -> Result<Result<Answer, String>, RankError>;
+
+    /// The runs that split the error for the only set of charges; the first rank, which has what was `found`, gets the results.
+    fn split(
+        &mut self,
+        comm: &dyn Comm,
+        slice: &Slice,
+        found: Option<&Tuned>,
+    ) -> Result<Result<Option<Fields>, String>, RankError>;
+
+    /// Refuses what no rank can compute.
+    fn check(&self, slice: &Slice) -> Result<(), RankError>;
+
+    /// Looks for options that keep a wanted error, on the first rank; none if there are none.
+    fn search(&self) -> Search;
+
+    /// Reference at some targets for a set of charges, where that is not the CPU's, on the first rank.
+    fn reference(
+        &mut self,
+        _: &Problem,
+        _: &FmmOptions,
+        _: (usize, &[usize]),
+    ) -> Option<Result<Vec<[f64; 10]>, FmmError>> {
+        None
+    }
+
+    /// Arithmetic of P2P.
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::Native
+    }
+}
+
+/// The way in which a search goes through orders.
+pub type Search = fn(f64, &Problem, &FmmOptions, &mut dyn Runner) -> Result<Option<Found>, FmmError>;
+
 /// Executors of ranks, and the kernel of P2P, if one runs it.
-pub struct Engine<'a, 'e> {
+pub struct OnCpus<'a, 'e> {
     pub p2p: Option<&'a dyn Kernel>,
     pub executors: &'a mut [&'e mut dyn Executor<Plan>],
 }
 
-/// Finds options for a wanted error, which all ranks get, and their results. The first rank alone has the whole problem; its slice has
-/// the options to begin with.
+impl Engine for OnCpus<'_, '_> {
+    fn solve(&mut self, comm: &dyn Comm, slice: &Slice) -> Result<Result<Answer, String>, RankError> {
+        solve(comm, slice, self.executors).map(Ok)
+    }
+
+    fn split(
+        &mut self,
+        comm: &dyn Comm,
+        slice: &Slice,
+        _: Option<&Tuned>,
+    ) -> Result<Result<Option<Fields>, String>, RankError> {
+        budget::fields(comm, slice, self.p2p, self.executors).map(Ok)
+    }
+
+    fn check(&self, slice: &Slice) -> Result<(), RankError> {
+        slice.check(self.executors)
+    }
+
+    fn search(&self) -> Search {
+        |wanted, problem, options, runner| tune::search(wanted, problem, options, runner).map(Some)
+    }
+
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::of(self.executors)
+    }
+}
+
+/// Finds options for a wanted error, which all ranks get, and their results; or why the ranks leave the problem to another engine. The first
+/// rank alone has the whole problem; its slice has the options to begin with.
 pub fn within(
     comm: &dyn Comm,
     wanted: f64,
     problem: Option<&Problem>,
     slice: &Slice,
-    mut engine: Engine,
-) -> Result<(FmmOptions, Option<Tuned>), RankError> {
-    agree(comm, slice.check(engine.executors))?;
+    engine: &mut dyn Engine,
+) -> Result<Result<(FmmOptions, Option<Tuned>), String>, RankError> {
+    agree(comm, engine.check(slice))?;
     match problem {
-        Some(problem) => lead(comm, wanted, problem, slice, engine).map(|(options, tuned)| (options, Some(tuned))),
-        None => follow(comm, slice, &mut engine).map(|options| (options, None)),
+        Some(problem) => {
+            let led = lead(comm, wanted, problem, slice, engine)?;
+            Ok(led.map(|(options, tuned)| (options, Some(tuned))))
+        }
+        None => Ok(follow(comm, slice, engine)?.map(|options| (options, None))),
     }
 }
 
@@ -49,48 +118,68 @@ fn lead(
     wanted: f64,
     problem: &Problem,
     slice: &Slice,
-    engine: Engine,
-) -> Result<(FmmOptions, Tuned), RankError> {
-    let options = slice.options.clone();
-    let mut all = Leader { comm, problem, slice, engine, options, plan: None, answers: Vec::new(), failed: None };
-    let found = tune::search(wanted, problem, slice.options, &mut all);
-    if let Some(failed) = all.failed {
+    engine: &mut dyn Engine,
+) -> Result<Result<(FmmOptions, Tuned), String>, RankError> {
+    let (options, search) = (slice.options.clone(), engine.search());
+    let mut all = Leader { comm, problem, slice, engine, options, plan: None, answers: Vec::new(), ended: None };
+    let found = search(wanted, problem, slice.options, &mut all);
+    match all.ended {
         // All ranks know of it.
-        return Err(failed);
+        Some(Ended::Failed(failed)) => return Err(failed),
+        Some(Ended::Refused(why)) => return Ok(Err(why)),
+        None => {}
     }
-    // Those that others end with are of no use to them if nothing was found.
-    let last = found.as_ref().map_or(slice.options, |found| &found.options);
-    broadcast(comm, Choice::End(Chosen::from(last)).bytes())?;
-    let Found { options, solution, errors } = agree(comm, found.map_err(RankError::from))?;
+    let last = match &found {
+        Ok(Some(found)) => Choice::End(Chosen::from(&found.options)),
+        Ok(None) => Choice::Nothing,
+        // What others end with is of no use to them.
+        Err(_) => Choice::End(Chosen::from(slice.options)),
+    };
+    broadcast(comm, last.bytes())?;
+    if matches!(last, Choice::Nothing) {
+        return Ok(Err(NOTHING_FOUND.into()));
+    }
+    let found = agree(comm, found.map_err(RankError::from))?;
+    let Found { options, solution, errors } = found.expect("there is one");
     let at = all.answers.iter().position(|(of, _)| *of == options).expect("what was found was run");
     let answer = all.answers.swap_remove(at).1;
-    Ok((options, Tuned { fields: solution.fields, answer, errors }))
+    Ok(Ok((options, Tuned { fields: solution.fields, answer, errors })))
 }
 
 /// Makes the runs that the first rank asks for; the options that it has found.
-fn follow(comm: &dyn Comm, slice: &Slice, engine: &mut Engine) -> Result<FmmOptions, RankError> {
+fn follow(comm: &dyn Comm, slice: &Slice, engine: &mut dyn Engine) -> Result<Result<FmmOptions, String>, RankError> {
     loop {
         // The first rank sums and judges.
         comm.rest(0, Tag::First)?;
-        match Choice::read(&broadcast(comm, Vec::new())?)? {
-            Choice::Run(chosen) => run(comm, slice, &chosen.of(slice.options), engine.executors).map(drop)?,
-            Choice::Split(chosen, set) => split(comm, slice, &chosen.of(slice.options), set, engine).map(drop)?,
-            Choice::End(chosen) => return agree(comm, Ok(chosen.of(slice.options))),
+        let refused = match Choice::read(&broadcast(comm, Vec::new())?)? {
+            Choice::Run(chosen) => run(comm, slice, &chosen.of(slice.options), engine)?.err(),
+            Choice::Split(chosen, set) => split(comm, slice, &chosen.of(slice.options), set, engine)?.err(),
+            Choice::End(chosen) => return agree(comm, Ok(Ok(chosen.of(slice.options)))),
+            Choice::Nothing => return Ok(Err(NOTHING_FOUND.into())),
+        };
+        if let Some(why) = refused {
+            return Ok(Err(why));
         }
     }
 }
 
-/// A run of all ranks; the first one gets the results.
-fn run(
+/// The fields of all ranks, which the first one gets, and a rank's report.
+pub type Collected = (Option<Vec<Field>>, Answer);
+
+/// A run of all ranks.
+pub fn run(
     comm: &dyn Comm,
     slice: &Slice,
     options: &FmmOptions,
-    executors: &mut [&mut dyn Executor<Plan>],
-) -> Result<(Option<Vec<Field>>, Answer), RankError> {
-    let mut answer = solve(comm, &slice.with(options), executors)?;
+    engine: &mut dyn Engine,
+) -> Result<Result<Collected, String>, RankError> {
+    let mut answer = match engine.solve(comm, &slice.with(options))? {
+        Ok(answer) => answer,
+        Err(why) => return Ok(Err(why)),
+    };
     let fields = collected(comm, &answer.fields)?;
     answer.fields = Vec::new();
-    Ok((fields, answer))
+    Ok(Ok((fields, answer)))
 }
 
 /// The runs of all ranks that split the error for a set of charges; the first one gets the results.
@@ -99,11 +188,11 @@ fn split(
     slice: &Slice,
     options: &FmmOptions,
     set: usize,
-    engine: &mut Engine,
-) -> Result<Option<Fields>, RankError> {
+    engine: &mut dyn Engine,
+) -> Result<Result<Option<Fields>, String>, RankError> {
     let own = slice.sets.get(set).copied().ok_or_else(cut)?;
     let slice = Slice { sets: vec![own], hessian: false, ..slice.with(options) };
-    budget::fields(comm, &slice, engine.p2p, engine.executors)
+    engine.split(comm, &slice, None)
 }
 
 /// The first rank in the search.
@@ -111,14 +200,19 @@ struct Leader<'a, 'e> {
     comm: &'a dyn Comm,
     problem: &'a Problem<'a>,
     slice: &'a Slice<'a>,
-    engine: Engine<'a, 'e>,
+    engine: &'e mut dyn Engine,
     options: FmmOptions,
     /// For the sums of a kernel.
     plan: Option<Plan>,
     /// The ranks' reports of each run.
     answers: Vec<(FmmOptions, Answer)>,
-    /// Why all ranks have failed in a run.
-    failed: Option<RankError>,
+    ended: Option<Ended>,
+}
+
+/// The reason for which all ranks make no further run.
+enum Ended {
+    Failed(RankError),
+    Refused(String),
 }
 
 impl Runner for Leader<'_, '_> {
@@ -130,8 +224,8 @@ impl Runner for Leader<'_, '_> {
     fn solve(&mut self, order: usize, lower_beyond: Option<f64>) -> Result<Solutions, FmmError> {
         let options = FmmOptions { order, lower_beyond, ..self.options.clone() };
         let told = broadcast(self.comm, Choice::Run(Chosen::from(&options)).bytes());
-        let done = told.and_then(|_| run(self.comm, self.slice, &options, self.engine.executors));
-        let (fields, answer) = done.map_err(|e| self.failed(e))?;
+        let done = told.and_then(|_| run(self.comm, self.slice, &options, self.engine));
+        let (fields, answer) = self.done(done)?;
         let stats = answer.stats.clone();
         self.answers.push((options, answer));
         Ok(Solutions { fields: fields.expect("the first rank gets the fields"), stats })
@@ -139,6 +233,9 @@ impl Runner for Leader<'_, '_> {
 
     fn reference(&mut self, set: usize, targets: &[usize]) -> Result<Vec<[f64; 10]>, FmmError> {
         let (problem, options) = (self.problem, &self.options);
+        if let Some(found) = self.engine.reference(problem, options, (set, targets)) {
+            return found;
+        }
         if problem.p2p.is_some() && self.plan.is_none() {
             self.plan = Some(Plan::for_kernel(problem.geometry, options, problem.p2p)?);
         }
@@ -148,20 +245,29 @@ impl Runner for Leader<'_, '_> {
     fn split(&mut self, order: usize, lower_beyond: Option<f64>, set: usize) -> Result<Fields, FmmError> {
         let options = FmmOptions { order, lower_beyond, ..self.options.clone() };
         let told = broadcast(self.comm, Choice::Split(Chosen::from(&options), set).bytes());
-        let done = told.and_then(|_| split(self.comm, self.slice, &options, set, &mut self.engine));
-        Ok(done.map_err(|e| self.failed(e))?.expect("the first rank gets the fields"))
+        let done = told.and_then(|_| split(self.comm, self.slice, &options, set, self.engine));
+        Ok(self.done(done)?.expect("the first rank gets the fields"))
     }
 
     fn arithmetic(&self) -> Arithmetic {
-        Arithmetic::of(self.engine.executors)
+        self.engine.arithmetic()
     }
 }
 
 impl Leader<'_, '_> {
-    /// Notes why all ranks have failed.
-    fn failed(&mut self, e: RankError) -> FmmError {
-        self.failed = Some(e.clone());
-        FmmError::from(e)
+    /// The outcome of runs of all ranks; notes why there are no further ones.
+    fn done<R>(&mut self, done: Result<Result<R, String>, RankError>) -> Result<R, FmmError> {
+        match done {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(why)) => {
+                self.ended = Some(Ended::Refused(why.clone()));
+                Err(FmmError::Range(why))
+            }
+            Err(e) => {
+                self.ended = Some(Ended::Failed(e.clone()));
+                Err(FmmError::from(e))
+            }
+        }
     }
 }
 
@@ -188,6 +294,8 @@ enum Choice {
     Split(Chosen, usize),
     /// The options that were found.
     End(Chosen),
+    /// There are none.
+    Nothing,
 }
 
 impl From<&FmmOptions> for Chosen {
@@ -204,12 +312,16 @@ impl Chosen {
     }
 }
 
+/// The number of a decision that names no options.
+const NOTHING: u64 = 3;
+
 impl Choice {
     fn bytes(&self) -> Vec<u8> {
         let (kind, set, chosen) = match *self {
             Choice::Run(chosen) => (0, 0, chosen),
             Choice::End(chosen) => (1, 0, chosen),
             Choice::Split(chosen, set) => (2, set, chosen),
+            Choice::Nothing => return NOTHING.to_le_bytes().to_vec(),
         };
         let Chosen { order, lower_beyond, theta, leaf, enlarge, precision, basis } = chosen;
         let basis = BASES.iter().position(|one| *one == basis).expect("all of them") as u64;
@@ -224,7 +336,11 @@ impl Choice {
 
     fn read(bytes: &[u8]) -> Result<Choice, RankError> {
         let mut bytes = Reader::new(bytes);
-        let (kind, set) = (bytes.u64()?, bytes.u64()? as usize);
+        let kind = bytes.u64()?;
+        if kind == NOTHING {
+            return Ok(Choice::Nothing);
+        }
+        let set = bytes.u64()? as usize;
         let ([order, leaf, is_f32, basis], [theta, enlarge], lower) =
             (&bytes.u64s()?[..], &bytes.f64s()?[..], bytes.f64s()?)
         else {
@@ -258,7 +374,8 @@ mod tests {
                 let Choice::Run(read) = Choice::read(&choice.bytes()).unwrap() else { panic!("it is a run") };
                 assert_eq!(read.of(&FmmOptions::default()), chosen);
                 assert!(Choice::read(&choice.bytes()[..9]).is_err());
-                for other in [Choice::End(Chosen::from(&chosen)), Choice::Split(Chosen::from(&chosen), 3)] {
+                let chosen = Chosen::from(&chosen);
+                for other in [Choice::End(chosen), Choice::Split(chosen, 3), Choice::Nothing] {
                     assert_eq!(Choice::read(&other.bytes()), Ok(other));
                 }
             }

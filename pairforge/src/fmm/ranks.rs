@@ -37,6 +37,7 @@ use fmm::data::particles::Field;
 use fmm::octree::budget::Fields;
 use fmm::octree::executor::{Executor, Progress};
 use fmm::octree::stats::Stats;
+use fmm::octree::tune::Problem as Searched;
 use fmm::octree::{FmmError, FmmOptions, Plan};
 use gpu::octree::{Gpu, Share};
 use pg2::graph::Graph;
@@ -45,11 +46,11 @@ use pipelines::octree::kernel::of_graph;
 use pipelines::octree::offload::Pipelines;
 use ranks::RankError;
 use ranks::comm::{Comm, agree, broadcast, on_machine};
+use ranks::gpus::OnGpus;
 use ranks::measured::RanksReport;
 use ranks::prepare::Slice;
-use ranks::solve::{Answer, collected, solve};
-use ranks::tune::{self, Engine, Tuned};
-use ranks::{budget, gpus};
+use ranks::solve::Answer;
+use ranks::tune::{self, Engine, OnCpus, Tuned};
 use std::ops::Range;
 
 /// A rank's part of `n` things in a row.
@@ -200,26 +201,11 @@ impl Opened<'_> {
             kernel: own.expanded(),
             p2p: options.precision,
         };
-        // The search for an order, and the runs that split an error, are those of the CPU.
-        let unfit = [("--tol", asked.tolerance.is_some()), ("--budget", asked.budget)];
-        let unfit = unfit.iter().find(|(_, is_given)| *is_given);
-        if let Some((option, _)) = unfit.filter(|_| asked.wants_gpu()) {
-            let why = "of ranks runs with translations on the CPU; leave --translations gpu out";
-            return Err(RankError::Option(format!("{option} {why}")));
-        }
-        let on_gpus = gpu.as_mut().filter(|_| job.route.whole).or(black_box.as_mut());
-        let on_gpus = on_gpus.filter(|_| part.n > 0 && unfit.is_none());
-        let left_to_cpu = match on_gpus.map(|gpu| run_on_gpus(comm, gpu, asked, &slice)).transpose()? {
-            Some(Ok(Answer { fields, stats, report })) => {
-                let fields = collected(comm, &fields)?;
-                return Ok(fields.map(|fields| Solved {
-                    fields,
-                    stats,
-                    report,
-                    options: options.clone(),
-                    split: None,
-                }));
-            }
+        let first = part.whole.filter(|_| comm.rank() == 0).map(|problem| job.task(&options, problem));
+        let problem = first.as_ref().map(Task::tuned);
+        let on_gpus = gpu.as_mut().filter(|_| job.route.whole).or(black_box.as_mut()).filter(|_| part.n > 0);
+        let left_to_cpu = match on_gpus.map(|gpu| job.run_on_gpus(comm, gpu, &slice, problem.as_ref())).transpose()? {
+            Some(Ok(solved)) => return Ok(solved),
             Some(Err(why)) => Some(why),
             None => None,
         };
@@ -228,52 +214,59 @@ impl Opened<'_> {
             pipelines.iter_mut().map(|p| p as &mut dyn Executor<Plan>).collect();
         let is_for_kernels = whole::is_for_kernels(asked, &part.own);
         executors.extend(gpu.iter_mut().filter(|_| is_for_kernels).map(|gpu| gpu as &mut dyn Executor<Plan>));
-        let Some(wanted) = asked.tolerance else {
-            let Answer { fields, mut stats, report } = solve(comm, &slice, &mut executors)?;
-            stats.left_to_cpu = left_to_cpu;
-            let fields = collected(comm, &fields)?;
-            let split = job.split(comm, &slice, &mut executors)?;
-            return Ok(fields.map(|fields| Solved { fields, stats, report, options: options.clone(), split }));
-        };
-        let first = part.whole.filter(|_| comm.rank() == 0).map(|problem| job.task(&options, problem));
-        let problem = first.as_ref().map(Task::tuned);
-        let engine = Engine { p2p: job.p2p().map(of_graph), executors: &mut executors };
-        let (options, found) = tune::within(comm, wanted, problem.as_ref(), &slice, engine)?;
-        let split = job.split(comm, &slice.with(&options), &mut executors)?;
-        Ok(found.map(|Tuned { fields, answer: Answer { stats, report, .. }, errors }| {
-            let stats = stats.with_errors(errors);
-            Solved { fields, stats, report, options, split }
-        }))
+        let mut engine = OnCpus { p2p: job.p2p().map(of_graph), executors: &mut executors };
+        let found = job.run(comm, &mut engine, &slice, problem.as_ref())?.map_err(RankError::Range)?;
+        Ok(found.map(|solved| Solved { stats: Stats { left_to_cpu, ..solved.stats }, ..solved }))
     }
 }
 
 impl Job {
-    /// The runs that split the error, where that is asked for.
-    fn split(
+    /// What is asked for, by an engine: a run, or the search for the order that a tolerance takes, and the runs that split the error. The
+    /// first rank has the results, and the problem of a search.
+    fn run(
         &self,
         comm: &dyn Comm,
+        engine: &mut dyn Engine,
         slice: &Slice,
-        executors: &mut [&mut dyn Executor<Plan>],
-    ) -> Result<Option<Fields>, RankError> {
-        match self.asked.budget {
-            true => budget::fields(comm, slice, self.p2p().map(of_graph), executors),
+        problem: Option<&Searched>,
+    ) -> Result<Result<Option<Solved>, String>, RankError> {
+        let found = match self.asked.tolerance {
+            Some(wanted) => tune::within(comm, wanted, problem, slice, engine)?,
+            None => tune::run(comm, slice, slice.options, engine)?.map(|(fields, answer)| {
+                let tuned = fields.map(|fields| Tuned { fields, answer, errors: Vec::new() });
+                (slice.options.clone(), tuned)
+            }),
+        };
+        let (options, found) = match found {
+            Ok(found) => found,
+            Err(why) => return Ok(Err(why)),
+        };
+        let split = match self.asked.budget {
+            true => engine.split(comm, &slice.with(&options), found.as_ref())?,
             false => Ok(None),
-        }
+        };
+        Ok(split.map(|split| {
+            let Tuned { fields, answer: Answer { stats, report, .. }, errors } = found?;
+            let stats = if errors.is_empty() { stats } else { stats.with_errors(errors) };
+            Some(Solved { fields, stats, report, options, split })
+        }))
     }
-}
 
-/// All stages on the GPUs of all ranks, each with its slice: all ranks get the same answer.
-fn run_on_gpus(
-    comm: &dyn Comm,
-    gpu: &mut Gpu,
-    asked: &Options,
-    slice: &Slice,
-) -> Result<Result<Answer, String>, RankError> {
-    if let Some(why) = gpu.refuses(slice.options).filter(|_| asked.wants_gpu()) {
-        return Err(RankError::Option(whole::refused(&why)));
-    }
-    match gpus::solve(comm, slice, gpu, asked.leaf)? {
-        Err(why) if asked.wants_gpu() => Err(RankError::Range(whole::refused(&why))),
-        answer => Ok(answer),
+    /// The same with all stages on the GPUs of all ranks; or why they leave it to the CPUs.
+    fn run_on_gpus(
+        &self,
+        comm: &dyn Comm,
+        gpu: &mut Gpu,
+        slice: &Slice,
+        problem: Option<&Searched>,
+    ) -> Result<Result<Option<Solved>, String>, RankError> {
+        let asked = &self.asked;
+        if let Some(why) = gpu.refuses(slice.options).filter(|_| asked.wants_gpu()) {
+            return Err(RankError::Option(whole::refused(&why)));
+        }
+        match self.run(comm, &mut OnGpus { gpu, leaf: asked.leaf }, slice, problem)? {
+            Err(why) if asked.wants_gpu() => Err(RankError::Range(whole::refused(&why))),
+            answer => Ok(answer),
+        }
     }
 }

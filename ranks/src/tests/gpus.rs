@@ -1,9 +1,12 @@
 //! All stages on the GPUs of ranks, for which the host stands: the bits of one GPU, and failures that all ranks know of.
 
-use super::super::comm::gather_u64;
+use super::super::comm::{Comm, gather_u64};
 use super::super::gpus::{Over, Runner, of_all, solve_by};
+use super::super::tune::{Engine, Search, Tuned, within};
 use super::*;
+use fmm::octree::budget::Fields;
 use fmm::octree::options::Wanted;
+use fmm::octree::tune::{Free, Problem};
 use fmm::tree::lists::near2;
 use gpu::cuda::CudaError;
 use gpu::cuda::driver::Outcome;
@@ -12,6 +15,7 @@ use gpu::cuda::octree::links::Links;
 use gpu::cuda::octree::{Extra, GpuFmm, Units};
 use gpu::cuda::on_host::{self, HostDevice, Sight};
 use gpu::cuda::p2p::Number;
+use gpu::octree::all_stages::search::{NOTHING_FOUND, search};
 use gpu::octree::all_stages::{Found, Task};
 use pipelines::octree::bind::P2p;
 use std::cell::RefCell;
@@ -276,6 +280,103 @@ fn runs_of_particles_that_are_made_on_the_gpus_of_ranks_are_timed() {
             assert!(parts > 0.0 && run.exchange > 0.0 && run.total > run.exchange, "{run:?}");
         }
     }
+}
+
+/// Searches by GPUs of ranks that the host stands for, or by ranks that are said to have none that suit.
+struct Searched {
+    leaf: usize,
+    refused: Option<&'static str>,
+    search: Search,
+}
+
+impl Engine for Searched {
+    fn solve(&mut self, comm: &dyn Comm, slice: &Slice) -> Result<Result<Answer, String>, RankError> {
+        if let Some(why) = self.refused {
+            return Ok(Err(why.into()));
+        }
+        let mut run = |others: &dyn Communicator, count: usize, task: &Task| match slice.options.precision {
+            Precision::F32 => run::<f32>(&vec![HostDevice::default(); count], others, task),
+            Precision::F64 => run::<f64>(&vec![HostDevice::default(); count], others, task),
+        };
+        solve_by(comm, slice, Runner { name: "host", devices: 1, run: &mut run }, Some(self.leaf))
+    }
+
+    fn split(
+        &mut self,
+        _: &dyn Comm,
+        _: &Slice,
+        _: Option<&Tuned>,
+    ) -> Result<Result<Option<Fields>, String>, RankError> {
+        unreachable!("whole orders are not split")
+    }
+
+    fn check(&self, _: &Slice) -> Result<(), RankError> {
+        Ok(())
+    }
+
+    fn search(&self) -> Search {
+        self.search
+    }
+}
+
+/// What every rank gets of a search for an error.
+type Outcomes = Vec<Result<(FmmOptions, Option<Tuned>), String>>;
+
+/// The search on so many ranks, by engines as they are made.
+fn searched(particles: &Particles, wanted: f64, ranks: usize, engine: &(dyn Fn() -> Searched + Sync)) -> Outcomes {
+    let (options, costs) = (OnGpus::new(particles.clone(), 2, 4).options(Precision::F32), Costs::default());
+    let found = threads::run(ranks, |comm| {
+        let own = evenly(particles.len(), comm.rank(), ranks)..evenly(particles.len(), comm.rank() + 1, ranks);
+        let (geometry, sets) = (particles.columns().map(|c| &c[own.clone()]).into(), vec![particles.q[own].into()]);
+        let p2p = options.precision;
+        let slice = Slice { geometry, sets, hessian: false, options: &options, costs: &costs, kernel: None, p2p };
+        let whole = Problem {
+            geometry: particles.columns().into(),
+            sets: vec![particles.q[..].into()],
+            hessian: false,
+            p2p: None,
+            near: None,
+            seed: 1,
+            is_promise: false,
+            free: Free::default(),
+            costs: &costs,
+        };
+        within(comm, wanted, Some(&whole).filter(|_| comm.rank() == 0), &slice, &mut engine())
+    });
+    found.into_iter().map(|found| found.expect("no rank fails")).collect()
+}
+
+#[test]
+fn ranks_whose_gpus_find_no_order_all_leave_it_to_their_cpus() {
+    let particles = random(60, Distribution::Uniform);
+    let none: Search = |_, _, _, _| Ok(None);
+    for (refused, search, why) in [(None, none, NOTHING_FOUND), (Some("they are busy"), search, "they are busy")] {
+        let found = searched(&particles, 1e-2, 3, &|| Searched { leaf: 4, refused, search });
+        for of_rank in found {
+            assert_eq!(of_rank.map(|(options, _)| options), Err(why.into()));
+        }
+    }
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn gpus_of_ranks_find_the_order_and_the_bits_of_one_gpu() {
+    if !on_host::is_there() {
+        return;
+    }
+    let particles = random(400, Distribution::Uniform);
+    let on = |ranks| searched(&particles, 2e-2, ranks, &|| Searched { leaf: 4, refused: None, search });
+    let first = |found: Outcomes| {
+        let mut all: Vec<_> = found.into_iter().map(|of_rank| of_rank.expect("there is an order")).collect();
+        assert!(all.iter().all(|(options, _)| *options == all[0].0), "all ranks know the order");
+        all.swap_remove(0)
+    };
+    let (options, one) = first(on(1));
+    let one = one.expect("the first rank has the results");
+    let error = one.errors[0].gradient_rel_l2.expect("a gradient");
+    assert!(options.order < 6 && error < 2e-2, "order {}, error {error:.1e}", options.order);
+    let (of_three, three) = first(on(3));
+    assert!(of_three == options && three.expect("the first rank has the results").fields == one.fields);
 }
 
 /// All of three ranks leave a problem to their CPUs, for one reason.

@@ -29,9 +29,28 @@ struct OnGpu<'a> {
     refused: Option<String>,
 }
 
+/// The reason for which a search leaves a problem to the CPU.
+pub const NOTHING_FOUND: &str = "no order there keeps the error";
+
+/// Looks for the lowest order that keeps a wanted error, as on the CPU ([`tune::search`]), with whole orders alone: each has kernels
+/// and tables of its own. f64 is tried where f32 does not do, if that is free.
+pub fn search(
+    wanted: f64,
+    problem: &Problem,
+    options: &FmmOptions,
+    runner: &mut dyn Runner,
+) -> Result<Option<Found>, FmmError> {
+    let found = tune::search_whole_orders(wanted, problem, options, runner)?;
+    if found.is_some() || options.precision == Precision::F64 || !problem.free.precision {
+        return Ok(found);
+    }
+    let options = FmmOptions { precision: Precision::F64, ..options.clone() };
+    runner.plan(&options)?;
+    tune::search_whole_orders(wanted, problem, &options, runner)
+}
+
 impl Gpu {
-    /// Looks for the lowest order that keeps a wanted error, as on the CPU ([`tune::search`]), with whole orders alone: each has kernels
-    /// and tables of its own. f64 is tried where f32 does not do, if that is free.
+    /// Looks for the lowest order that keeps a wanted error, by [`search`].
     pub fn within(
         &mut self,
         wanted: f64,
@@ -40,21 +59,14 @@ impl Gpu {
         leaf: Option<usize>,
     ) -> Result<Outcome<Found>, FmmError> {
         let mut runs = OnGpu { gpu: self, problem, options: options.clone(), leaf, refused: None };
-        loop {
-            let options = runs.options.clone();
-            match tune::search_whole_orders(wanted, problem, &options, &mut runs) {
-                Ok(Some(found)) => return Ok(Ok(found)),
-                Ok(None) if options.precision == Precision::F32 && problem.free.precision => {
-                    runs.options.precision = Precision::F64;
-                }
-                Ok(None) => return Ok(Err("no order there keeps the error".into())),
-                Err(e) => return runs.refused.map_or(Err(e), |why| Ok(Err(why))),
-            }
+        match search(wanted, problem, options, &mut runs) {
+            Ok(found) => Ok(found.ok_or_else(|| NOTHING_FOUND.into())),
+            Err(e) => runs.refused.map_or(Err(e), |why| Ok(Err(why))),
         }
     }
 
     /// Reference at some targets by direct sums of the GPUs, and of the CPU where they give none.
-    fn reference(
+    pub fn reference(
         &mut self,
         (problem, set): (&Problem, usize),
         options: &FmmOptions,
@@ -79,8 +91,12 @@ impl Gpu {
         let sums = match self.whole.as_mut().expect("it was made") {
             Ready::F32(_, whole) => direct(&team, whole, geometry, charges, &places, options.eps),
             Ready::F64(_, whole) => direct(&team, whole, geometry, charges, &places, options.eps),
-        }
-        .map_err(BackendError::from)?;
+        };
+        let sums = match sums {
+            // Those of all ranks may not fit the GPUs of one.
+            Err(CudaError::TooLarge(_)) => return on_cpu(targets),
+            sums => sums.map_err(BackendError::from)?,
+        };
         let unknown: Vec<usize> = targets.iter().zip(&sums).filter(|(_, sum)| sum.is_none()).map(|(k, _)| *k).collect();
         let mut rest = match unknown.is_empty() {
             true => Vec::new(),

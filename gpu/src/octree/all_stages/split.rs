@@ -23,23 +23,41 @@ impl Gpu {
             let [without_p2p, in_f64] = [field.clone(), field.clone()];
             return Ok(Ok(Fields { on_grid: None, without_p2p, in_f64, is_direct }));
         }
+        let runs = self.split_runs(options, &mut |gpu, options| {
+            let found = gpu.solve_for(geometry, &[sources], options, Wanted::default())?;
+            Ok::<_, FmmError>(found.map(|mut found| found.fields.remove(0)))
+        })?;
+        Ok(runs.map(|[without_p2p, in_f64]| Fields { on_grid: None, without_p2p, in_f64, is_direct }))
+    }
+
+    /// The fields of a run in f32 with P2P in f64, and with all stages in f64, by whatever makes a run with some options; or why the GPU
+    /// does not compute them.
+    pub fn split_runs<E>(
+        &mut self,
+        options: &FmmOptions,
+        solve: &mut dyn FnMut(&mut Gpu, &FmmOptions) -> Result<Outcome<Field>, E>,
+    ) -> Result<Outcome<[Field; 2]>, E> {
         let in_f64 = FmmOptions { precision: Precision::F64, ..options.clone() };
         // Fields of two precisions are put together, and so are those of one tree.
         self.prices = Some(prices(options));
         let mut solve = |options: &FmmOptions, summed: Summed| {
             self.fields = summed;
-            let found = self.solve_for(geometry, &[sources], options, Wanted::default())?;
-            Ok(found.map(|mut found| found.fields.remove(0)))
+            solve(self, options)
         };
-        let runs = [(options, Summed::Far), (&in_f64, Summed::Far), (&in_f64, Summed::All)];
-        let runs = runs.map(|(options, summed)| solve(options, summed));
+        let mut all = || -> Result<Outcome<[Field; 2]>, E> {
+            let mut found = Vec::new();
+            for (options, summed) in [(options, Summed::Far), (&in_f64, Summed::Far), (&in_f64, Summed::All)] {
+                match solve(options, summed)? {
+                    Ok(field) => found.push(field),
+                    Err(why) => return Ok(Err(why)),
+                }
+            }
+            let without_p2p = with_other_far(&found[2], &found[1], &found[0]);
+            Ok(Ok([without_p2p, found.pop().expect("there are three")]))
+        };
+        let found = all();
         (self.fields, self.prices) = (Summed::All, None);
-        let runs: Result<Vec<Outcome<Field>>, FmmError> = runs.into_iter().collect();
-        Ok(runs?.into_iter().collect::<Outcome<Vec<Field>>>().map(|runs| {
-            let without_p2p = with_other_far(&runs[2], &runs[1], &runs[0]);
-            let in_f64 = runs.into_iter().next_back().expect("there are three");
-            Fields { on_grid: None, without_p2p, in_f64, is_direct }
-        }))
+        found
     }
 }
 

@@ -43,7 +43,7 @@ fn check<T: Number>(thetas: &[f64], order: usize) {
         let one = of(1);
         let [potential, gradient, cpu_potential, cpu_gradient] = errors(&particles, (*theta, order), &one.fields[0]);
         // Some leaves of the CPU's tree are larger, so that it has more of P2P.
-        let is_right = potential < 1.6 * cpu_potential && gradient < 1.6 * cpu_gradient && potential < last;
+        let is_right = potential < 2.0 * cpu_potential && gradient < 2.0 * cpu_gradient && potential < last;
         assert!(is_right, "{theta}: {potential:.1e} {gradient:.1e}, the CPU {cpu_potential:.1e} {cpu_gradient:.1e}");
         assert_eq!(one.stats.levels, 4);
         for devices in 2..=3 {
