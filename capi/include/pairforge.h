@@ -97,12 +97,29 @@ typedef struct pairforge_gpu_field {
     void *gx;
     void *gy;
     void *gz;
+    // xx, xy, xz, yy, yz, zz of the Hessian, where the option `hessian` asks for it.
+    void *hessian[6];
     // The number of targets.
     size_t count;
     ptrdiff_t potential_stride;
     ptrdiff_t gradient_stride;
+    ptrdiff_t hessian_stride;
     int bytes;
 } pairforge_gpu_field;
+
+// Loads of the sources, on a GPU: charges at `charges[k * charge_stride]`, dipole moments (charge times length) at `px[k * dipole_stride]`
+// and so on, or both. Null pointers for what they do not carry.
+typedef struct pairforge_gpu_sources {
+    const void *charges;
+    const void *px;
+    const void *py;
+    const void *pz;
+    // The number of sources.
+    size_t count;
+    ptrdiff_t charge_stride;
+    ptrdiff_t dipole_stride;
+    int bytes;
+} pairforge_gpu_sources;
 
 // A column of numbers for a pin: `mj` for a scalar, `xi[0]` for the first element of a vector.
 typedef struct pairforge_column {
@@ -210,6 +227,12 @@ enum pairforge_status pairforge_gpu_plan_run(struct pairforge_gpu_plan *plan,
                                              int bytes,
                                              const struct pairforge_gpu_field *field,
                                              void *stream);
+
+// The same for charges or dipole moments, or both. The first moments take a copy of the positions to the host and back.
+enum pairforge_status pairforge_gpu_plan_run_set(struct pairforge_gpu_plan *plan,
+                                                 const struct pairforge_gpu_sources *set,
+                                                 const struct pairforge_gpu_field *field,
+                                                 void *stream);
 
 // Frees a plan.
 void pairforge_gpu_plan_free(struct pairforge_gpu_plan *plan);

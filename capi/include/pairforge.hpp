@@ -243,6 +243,15 @@ struct gpu_points : pairforge_gpu_points {
     }
 };
 
+// Charges of sources on a GPU, their dipole moments (triples one behind the other), or both, which the caller keeps there.
+template <class T> struct gpu_sources : pairforge_gpu_sources {
+    gpu_sources(const T *charges, const T *moments, std::size_t count)
+        : pairforge_gpu_sources{charges, moments, moments ? moments + 1 : nullptr, moments ? moments + 2 : nullptr, count, 1, 3, sizeof(T)}
+    {
+        static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "numbers on a GPU are float or double");
+    }
+};
+
 // An FMM for data on a GPU. `stream` is a CUstream or a cudaStream_t of it; null is the default stream.
 class gpu_plan {
 public:
@@ -273,6 +282,12 @@ public:
     void run(const T *charges, std::size_t count, const pairforge_gpu_field &room, void *stream = nullptr)
     {
         detail::check(pairforge_gpu_plan_run(held_.get(), charges, count, 1, sizeof(T), &room, stream));
+    }
+
+    // For charges or dipole moments, or both.
+    void run(const pairforge_gpu_sources &set, const pairforge_gpu_field &room, void *stream = nullptr)
+    {
+        detail::check(pairforge_gpu_plan_run_set(held_.get(), &set, &room, stream));
     }
 
 private:

@@ -3,7 +3,7 @@
 use crate::arrays::{free, hand_out, handle, handle_mut};
 use crate::options::pairforge_options;
 use crate::status::{Failure, call, pairforge_status, usage};
-use pairforge::fmm::device::{CallerStream, DeviceField, DevicePoints, DeviceSlice, GpuPlan, Precision};
+use pairforge::fmm::device::{CallerStream, DeviceField, DevicePoints, DeviceSlice, DeviceSources, GpuPlan, Precision};
 use std::ffi::{c_int, c_void};
 
 /// Sources and targets on a GPU, of which the plan has copies there, for any number of charges. One thread at a time may use it.
@@ -33,10 +33,30 @@ pub struct pairforge_gpu_field {
     pub gx: *mut c_void,
     pub gy: *mut c_void,
     pub gz: *mut c_void,
+    /// xx, xy, xz, yy, yz, zz of the Hessian, where the option `hessian` asks for it.
+    pub hessian: [*mut c_void; 6],
     /// The number of targets.
     pub count: usize,
     pub potential_stride: isize,
     pub gradient_stride: isize,
+    pub hessian_stride: isize,
+    pub bytes: c_int,
+}
+
+/// Loads of the sources, on a GPU: charges at `charges[k * charge_stride]`, dipole moments (charge times length) at `px[k * dipole_stride]`
+/// and so on, or both. Null pointers for what they do not carry.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(non_camel_case_types, reason = "it is a name in C")]
+pub struct pairforge_gpu_sources {
+    pub charges: *const c_void,
+    pub px: *const c_void,
+    pub py: *const c_void,
+    pub pz: *const c_void,
+    /// The number of sources.
+    pub count: usize,
+    pub charge_stride: isize,
+    pub dipole_stride: isize,
     pub bytes: c_int,
 }
 
@@ -147,6 +167,27 @@ pub unsafe extern "C" fn pairforge_gpu_plan_run(
     })
 }
 
+/// The same for charges or dipole moments, or both. The first moments take a copy of the positions to the host and back.
+///
+/// # Safety
+/// As for `pairforge_gpu_plan_run`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pairforge_gpu_plan_run_set(
+    plan: *mut pairforge_gpu_plan,
+    set: *const pairforge_gpu_sources,
+    field: *const pairforge_gpu_field,
+    stream: *mut c_void,
+) -> pairforge_status {
+    call(|| {
+        // SAFETY: as for this function.
+        unsafe {
+            let (plan, set, field) = (handle_mut("plan", plan)?, handle("set", set)?, handle("field", field)?);
+            plan.0.run(set.slices()?, &field.slices()?, order(stream)).map(drop)?;
+            Ok(())
+        }
+    })
+}
+
 /// Frees a plan.
 ///
 /// # Safety
@@ -156,28 +197,60 @@ pub unsafe extern "C" fn pairforge_gpu_plan_free(plan: *mut pairforge_gpu_plan) 
     unsafe { free(plan) }
 }
 
+/// Columns that are there together or not at all, by their names.
+///
+/// # Safety
+/// As for [`slice`].
+unsafe fn together<const N: usize>(
+    (what, names): (&str, &str),
+    columns: [*const c_void; N],
+    column: impl Fn(*const c_void) -> Result<DeviceSlice, Failure>,
+) -> Result<Option<[DeviceSlice; N]>, Failure> {
+    match columns.iter().filter(|first| first.is_null()).count() {
+        missing if missing == N => Ok(None),
+        0 => {
+            let mut found = [column(columns[0])?; N];
+            for (found, first) in found.iter_mut().zip(columns) {
+                *found = column(first)?;
+            }
+            Ok(Some(found))
+        }
+        _ => usage(format!("a column of {what} is a null pointer, and another is not; give {names} or none")),
+    }
+}
+
 impl pairforge_gpu_field {
     /// # Safety
     /// As for [`slice`].
     unsafe fn slices(&self) -> Result<DeviceField, Failure> {
-        let pairforge_gpu_field { potential, gx, gy, gz, count, potential_stride, gradient_stride, bytes } = *self;
-        let gradient = [gx, gy, gz];
-        let missing = gradient.iter().filter(|first| first.is_null()).count();
-        if missing == 1 || missing == 2 {
-            return usage("a column of the gradient is a null pointer, and another is not; give gx, gy and gz or none");
-        }
+        let pairforge_gpu_field { potential, gx, gy, gz, hessian, count, bytes, .. } = *self;
         // SAFETY: as for this function.
         unsafe {
-            let column = |first: *mut c_void, stride| slice(first, count, stride, bytes);
-            let [x, y, z] = gradient;
+            let column = |stride| move |first: *const c_void| slice(first, count, stride, bytes);
+            let (gradient, second) =
+                ([gx, gy, gz].map(<*mut c_void>::cast_const), hessian.map(<*mut c_void>::cast_const));
+            let of = column(self.potential_stride);
             Ok(DeviceField {
-                potential: if potential.is_null() { None } else { Some(column(potential, potential_stride)?) },
-                gradient: match missing {
-                    0 => Some([column(x, gradient_stride)?, column(y, gradient_stride)?, column(z, gradient_stride)?]),
-                    _ => None,
-                },
-                hessian: None,
+                potential: if potential.is_null() { None } else { Some(of(potential)?) },
+                gradient: together(("the gradient", "gx, gy and gz"), gradient, column(self.gradient_stride))?,
+                hessian: together(("the Hessian", "all six"), second, column(self.hessian_stride))?,
             })
+        }
+    }
+}
+
+impl pairforge_gpu_sources {
+    /// # Safety
+    /// As for [`slice`].
+    unsafe fn slices(&self) -> Result<DeviceSources, Failure> {
+        let pairforge_gpu_sources { charges, px, py, pz, count, charge_stride, dipole_stride, bytes } = *self;
+        // SAFETY: as for this function.
+        unsafe {
+            let column = |stride| move |first: *const c_void| slice(first, count, stride, bytes);
+            let of = column(charge_stride);
+            let dipoles = together(("dipole moments", "px, py and pz"), [px, py, pz], column(dipole_stride))?;
+            let charges = if charges.is_null() && dipoles.is_some() { None } else { Some(of(charges)?) };
+            Ok(DeviceSources { charges, dipoles })
         }
     }
 }

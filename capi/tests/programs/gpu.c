@@ -31,21 +31,44 @@ static void ok(int line, int status)
 
 #define OK(call) ok(__LINE__, (int)(call))
 
-static void refused(int line, pairforge_status status, const char *part)
+static void refused(int line, pairforge_status wanted, pairforge_status status, const char *part)
 {
-    if (status == PAIRFORGE_INPUT && strstr(pairforge_last_error(), part))
+    if (status == wanted && strstr(pairforge_last_error(), part))
         return;
     printf("line %d: status %d, %s\n", line, (int)status, pairforge_last_error());
     exit(1);
 }
 
-#define REFUSED(call, part) refused(__LINE__, call, part)
+#define REFUSED(call, part) refused(__LINE__, PAIRFORGE_INPUT, call, part)
+#define UNUSABLE(call, part) refused(__LINE__, PAIRFORGE_USAGE, call, part)
 
 static double random_number(void) { return rand() / (RAND_MAX + 1.0); }
 
 enum { N = 5000 };
-static float x[N][3], q[N], found[N][4];
-static double wide[N][3], charges[N], phi[N], g[3][N];
+static float x[N][3], q[N], p[N][3], found[N][10];
+static double wide[N][3], charges[N], moments[N][3], right[10][N];
+
+/* The error of the gradient, or of all second derivatives, beside the right ones. */
+static double error_of(int first, int end)
+{
+    double error = 0, all = 0;
+    for (int i = 0; i < N; i++)
+        for (int a = first; a < end; a++) {
+            error += pow(found[i][a] - right[a][i], 2);
+            all += pow(right[a][i], 2);
+        }
+    return sqrt(error / all);
+}
+
+static void near(int line, double error, double bound)
+{
+    if (error < bound)
+        return;
+    printf("line %d: the error is %g\n", line, error);
+    exit(1);
+}
+
+#define NEAR(error, bound) near(__LINE__, error, bound)
 
 int main(void)
 {
@@ -72,7 +95,7 @@ int main(void)
     OK(stream_new(&stream, 0));
     for (int i = 0; i < N; i++) {
         for (int a = 0; a < 3; a++)
-            wide[i][a] = x[i][a] = (float)random_number();
+            (wide[i][a] = x[i][a] = (float)random_number(), moments[i][a] = p[i][a] = (float)(0.01 * random_number()));
         charges[i] = q[i] = (float)random_number();
     }
 
@@ -80,24 +103,33 @@ int main(void)
     pairforge_options *options;
     pairforge_points points = {&wide[0][0], &wide[0][1], &wide[0][2], N, 3};
     pairforge_field field = {0};
-    field.potential = phi;
-    field.gx = g[0];
-    field.gy = g[1];
-    field.gz = g[2];
+    field.potential = right[0];
+    field.gx = right[1];
+    field.gy = right[2];
+    field.gz = right[3];
     field.count = N;
-    field.potential_stride = field.gradient_stride = 1;
+    field.potential_stride = field.gradient_stride = field.hessian_stride = 1;
     OK(pairforge_direct(&points, NULL, charges, 1, 0, &field));
 
-    place at, loads, out;
+    place at, loads, turns, out;
     OK(allocate(&at, sizeof x));
     OK(allocate(&loads, sizeof q));
+    OK(allocate(&turns, sizeof p));
     OK(allocate(&out, sizeof found));
+    OK(to_gpu(turns, p, sizeof p));
     OK(to_gpu(at, x, sizeof x));
     OK(to_gpu(loads, q, sizeof q));
     const float *first = (const float *)at;
     float *result = (float *)out;
     pairforge_gpu_points there = {first, first + 1, first + 2, N, 3, 4};
-    pairforge_gpu_field room = {result, result + 1, result + 2, result + 3, N, 4, 4, 4};
+    pairforge_gpu_field room = {0};
+    room.potential = result;
+    room.gx = result + 1;
+    room.gy = result + 2;
+    room.gz = result + 3;
+    room.count = N;
+    room.potential_stride = room.gradient_stride = room.hessian_stride = 10;
+    room.bytes = 4;
     pairforge_gpu_plan *gpu_plan;
     OK(pairforge_options_new(&options));
     OK(pairforge_options_set_number(options, "order", 5));
@@ -113,18 +145,32 @@ int main(void)
     for (int run = 0; run < 2; run++) {
         OK(pairforge_gpu_plan_run(gpu_plan, (const void *)loads, N, 1, 4, &room, stream));
         OK(to_host(found, out, sizeof found));
-        double error = 0, all = 0;
-        for (int i = 0; i < N; i++)
-            for (int a = 0; a < 3; a++) {
-                error += pow(found[i][a + 1] - g[a][i], 2);
-                all += pow(g[a][i], 2);
-            }
-        if (!(sqrt(error / all) < 1e-3)) {
-            printf("run %d: the error is %g\n", run, sqrt(error / all));
-            return 1;
-        }
+        NEAR(error_of(1, 4), 1e-3);
         OK(pairforge_gpu_plan_update(gpu_plan, &there, NULL, stream));
     }
+    for (int a = 0; a < 6; a++) {
+        room.hessian[a] = result + 4 + a;
+        field.hessian[a] = right[4 + a];
+    }
+    REFUSED(pairforge_gpu_plan_run(gpu_plan, (const void *)loads, N, 1, 4, &room, stream), "ask for the Hessian");
+    pairforge_gpu_plan_free(gpu_plan);
+
+    /* Second derivatives of charges with dipole moments, and of moments alone. */
+    OK(pairforge_options_set_number(options, "hessian", 1));
+    OK(pairforge_gpu_plan_new(&there, NULL, options, 0, stream, &gpu_plan));
+    const float *turn = (const float *)turns;
+    pairforge_gpu_sources set = {(const void *)loads, turn, turn + 1, turn + 2, N, 1, 3, 4};
+    pairforge_sources on_host = {charges, &moments[0][0], &moments[0][1], &moments[0][2], N, 1, 3};
+    for (int run = 0; run < 2; run++) {
+        OK(pairforge_direct_set(&points, NULL, &on_host, 0, &field));
+        OK(pairforge_gpu_plan_run_set(gpu_plan, &set, &room, stream));
+        OK(to_host(found, out, sizeof found));
+        NEAR(error_of(1, 4), 3e-3);
+        NEAR(error_of(4, 10), 3e-3);
+        set.charges = on_host.charges = NULL;
+    }
+    set.px = NULL;
+    UNUSABLE(pairforge_gpu_plan_run_set(gpu_plan, &set, &room, stream), "give px, py and pz or none");
     pairforge_gpu_plan_free(gpu_plan);
     pairforge_options_free(options);
     printf("good\n");
