@@ -1,7 +1,7 @@
 //! The options of the method with which a run goes on in another process: what was found for its first positions, or chosen by the costs of
 //! a machine, stays as it was.
 
-use super::{Fmm, Found};
+use super::{Fmm, Found, Options};
 use crate::Error;
 use crate::turn::locked;
 use fmm::expansion::basis::Basis;
@@ -31,6 +31,20 @@ impl Pinned {
     fn onto(&self, options: FmmOptions) -> FmmOptions {
         let Pinned { order, lower_beyond, theta, leaf, enlarge, precision, basis } = *self;
         FmmOptions { order, lower_beyond, theta, leaf, enlarge, precision, basis, ..options }
+    }
+
+    /// Options that ask for what was found in place of a tolerance.
+    pub(crate) fn in_place_of_tolerance(&self, asked: &Options) -> Options {
+        let Pinned { order, lower_beyond, theta, precision, basis, .. } = *self;
+        Options {
+            tolerance: None,
+            order: Some(order),
+            lower_beyond,
+            theta: Some(theta),
+            precision: Some(precision),
+            expansion: Some(basis),
+            ..asked.clone()
+        }
     }
 
     /// As numbers for a file.
@@ -74,6 +88,15 @@ impl Fmm {
             Some(Found::Sized(options)) => Some(Pinned::of(&self.sized(&options, n)?)),
             None => None,
         })
+    }
+
+    /// The options that a GPU which runs all stages has found for a tolerance, if one has.
+    pub(crate) fn found_on_gpu(&self) -> Result<Option<Pinned>, Error> {
+        #[cfg(feature = "cuda")]
+        if self.0.native.is_none() {
+            return Ok(self.0.solver.take()?.found_on_gpu().map(Pinned::of));
+        }
+        Ok(None)
     }
 
     /// Lets all plans from now on take these options, whatever else is asked for or found.

@@ -86,6 +86,12 @@ impl Solver {
         let _ = number;
     }
 
+    /// Options that keep the tolerance, as a GPU that runs all stages has found them.
+    #[cfg(feature = "cuda")]
+    pub fn found_on_gpu(&self) -> Option<&FmmOptions> {
+        self.found.as_ref()
+    }
+
     /// The choices where native code on the CPU runs everything.
     pub fn native(&self) -> Option<Native> {
         let Solver { asked, route, known, .. } = self;

@@ -28,7 +28,7 @@ impl Forces {
         // Later plans are those of a run that is taken up.
         match fmm.pinned(bodies.len())? {
             Some(pinned) => fmm.pin(bodies.len(), &pinned)?,
-            None if options.tolerance.is_some() => {
+            None if options.tolerance.is_some() && fmm.found_on_gpu()?.is_none() => {
                 let why = "with a tolerance the order is found anew where a run is taken up, as this backend keeps no plan; give an order";
                 return Err(Error::Options(why.into()));
             }
@@ -49,6 +49,11 @@ impl Forces {
     /// The options of the method that were found for `n` bodies, where there are any.
     pub fn pinned(&self, n: usize) -> Result<Option<Pinned>, Error> {
         self.fmm.pinned(n)
+    }
+
+    /// What a GPU has found for a tolerance, which later runs may ask for.
+    pub fn found_on_gpu(&self) -> Result<Option<Pinned>, Error> {
+        self.fmm.found_on_gpu()
     }
 
     /// Computes the field where the bodies are now.

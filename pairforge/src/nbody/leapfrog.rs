@@ -16,8 +16,9 @@ pub struct Leapfrog {
     /// On the host, as they were there last.
     bodies: Bodies,
     field: Field,
-    /// The options of the forces.
+    /// The options of the forces, and what of them a GPU has found for a tolerance.
     options: Options,
+    found: Option<Pinned>,
     step: f64,
     steps: u64,
     /// The reason why the bodies do not stay on the GPU of the options.
@@ -36,6 +37,7 @@ const BLOCK: usize = 1 << 14;
 
 const ACCELERATION: [&str; 3] = ["ax", "ay", "az"];
 const FMM: &str = "fmm";
+const FOUND: &str = "found";
 
 impl Leapfrog {
     /// Bodies at time 0, with the options of the forces and the length of a step.
@@ -58,7 +60,15 @@ impl Leapfrog {
         #[cfg(not(feature = "cuda"))]
         let left = None;
         let (forces, field) = Forces::first(options, &bodies, progress)?;
-        Ok(Leapfrog { place: Place::Host(forces), bodies, field, options: options.clone(), step, steps: 0, left })
+        let Some(found) = forces.found_on_gpu()? else {
+            let (place, options) = (Place::Host(forces), options.clone());
+            return Ok(Leapfrog { place, bodies, field, options, found: None, step, steps: 0, left });
+        };
+        // What it has on the GPU makes way for the bodies.
+        drop(forces);
+        let options = found.in_place_of_tolerance(options);
+        let (place, left) = Place::of(&options, (&bodies, &field), None)?;
+        Ok(Leapfrog { place, bodies, field, options, found: Some(found), step, steps: 0, left })
     }
 
     /// The same on a GPU; or why it is not for the bodies, if there is one.
@@ -71,25 +81,21 @@ impl Leapfrog {
         if let Err(why) = gpu.update()? {
             return Ok(Err(Some(why)));
         }
-        let (place, field) = (Place::Gpu(Box::new(gpu)), Field::default());
-        Ok(Ok(Leapfrog { place, bodies, field, options: options.clone(), step, steps: 0, left: None }))
+        let (place, field, options) = (Place::Gpu(Box::new(gpu)), Field::default(), options.clone());
+        Ok(Ok(Leapfrog { place, bodies, field, options, found: None, step, steps: 0, left: None }))
     }
 
     /// Goes on from a state of a leapfrog with these options and this step.
     pub fn resume(mut state: State, options: &Options, step: f64) -> Result<Leapfrog, Error> {
         state.check()?;
         let acceleration = state.vector(ACCELERATION, state.bodies.len())?;
-        let pinned = state.take(FMM).and_then(|numbers| Pinned::from_numbers(&numbers));
+        let [pinned, found] =
+            [FMM, FOUND].map(|name| state.take(name).and_then(|numbers| Pinned::from_numbers(&numbers)));
         let State { steps, bodies, potential, .. } = state;
-        let (field, mut left) = (Field { potential, acceleration }, None);
-        let place = match Place::on_gpu(options, (&bodies, &field), pinned.as_ref())? {
-            Ok(place) => place,
-            Err(why) => {
-                left = why;
-                Place::Host(Forces::again(options, bodies.len(), pinned.as_ref())?)
-            }
-        };
-        Ok(Leapfrog { place, bodies, field, options: options.clone(), step, steps, left })
+        let field = Field { potential, acceleration };
+        let options = found.map_or_else(|| options.clone(), |found| found.in_place_of_tolerance(options));
+        let (place, left) = Place::of(&options, (&bodies, &field), pinned.as_ref())?;
+        Ok(Leapfrog { place, bodies, field, options, found, step, steps, left })
     }
 
     /// The same bodies with the arrow of time turned.
@@ -149,6 +155,18 @@ impl Leapfrog {
 }
 
 impl Place {
+    /// The place of bodies with their field, and the reason why they do not stay on a GPU, if there is one.
+    fn of(
+        options: &Options,
+        (bodies, field): (&Bodies, &Field),
+        pinned: Option<&Pinned>,
+    ) -> Result<(Place, Option<String>), Error> {
+        Ok(match Place::on_gpu(options, (bodies, field), pinned)? {
+            Ok(place) => (place, None),
+            Err(why) => (Place::Host(Forces::again(options, bodies.len(), pinned)?), why),
+        })
+    }
+
     /// Bodies with their field on a GPU; or why they do not stay there, if there is one.
     #[cfg(feature = "cuda")]
     fn on_gpu(
@@ -221,10 +239,11 @@ impl Integrator for Leapfrog {
             #[cfg(feature = "cuda")]
             Place::Gpu(_) => None,
         };
-        Ok(match pinned {
-            Some(pinned) => state.with(FMM, pinned.to_numbers().to_vec()),
+        let kept = [(FMM, pinned), (FOUND, self.found)].into_iter();
+        Ok(kept.fold(state, |state, (name, pinned)| match pinned {
+            Some(pinned) => state.with(name, pinned.to_numbers().to_vec()),
             None => state,
-        })
+        }))
     }
 
     fn remark(&self) -> Option<String> {
@@ -316,7 +335,8 @@ mod tests {
         assert!(matches!(there.place, Place::Gpu(_)), "{:?}", there.remark());
         let (forces, field) = Forces::first(&options, &bodies, &mut |_, _, _| {}).unwrap();
         let place = Place::Host(forces);
-        let mut here = Leapfrog { place, bodies, field, options: options.clone(), step, steps: 0, left: None };
+        let own = options.clone();
+        let mut here = Leapfrog { place, bodies, field, options: own, found: None, step, steps: 0, left: None };
         (0..2).for_each(|_| here.advance(&mut |_, _, _| {}).unwrap());
         let mut again = Leapfrog::resume(there.state().unwrap(), &options, step).unwrap();
         for _ in 0..2 {
@@ -328,6 +348,22 @@ mod tests {
         assert!(sums[0] == sums[1] && sums[0] == sums[2], "{sums:?}");
         let states = [&mut there, &mut here, &mut again].map(|run| run.state().unwrap());
         assert!(states[0] == states[1] && states[0] == states[2]);
+    }
+
+    #[test]
+    #[cfg(feature = "cuda")]
+    fn an_order_that_a_gpu_has_found_is_kept_by_runs_that_are_taken_up() {
+        if let Err(why) = gpu::cuda::device::ready() {
+            eprintln!("skipped: no CUDA device ({why})");
+            return;
+        }
+        let bodies = model::bodies(&Model::Plummer, 5000, 5).unwrap();
+        let (step, options) = (1.0 / 64.0, Options::default().tolerance(1e-3).softening(1e-7).backend("cuda"));
+        let mut whole = run(bodies.clone(), &options, step, 3);
+        assert!(matches!(whole.place, Place::Gpu(_)) && whole.found.is_some(), "{:?}", whole.remark());
+        let mut rest = Leapfrog::resume(run(bodies, &options, step, 1).state().unwrap(), &options, step).unwrap();
+        (0..2).for_each(|_| rest.advance(&mut |_, _, _| {}).unwrap());
+        assert!(whole.state().unwrap() == rest.state().unwrap());
     }
 
     #[test]
