@@ -9,6 +9,9 @@ use fmm::octree::budget::{self, Fields};
 use fmm::octree::options::Wanted;
 use fmm::octree::{FmmError, FmmOptions, Precision, Solutions};
 
+/// A run on GPUs with some options, as whoever splits an error makes it; or why they do not compute it.
+pub type Solve<'a, E> = dyn FnMut(&mut Gpu, &FmmOptions) -> Result<Outcome<Field>, E> + 'a;
+
 impl Gpu {
     /// The results of a run's problem with formats taken away, or why the GPU does not compute them. `found` is what the run has given.
     pub fn split(
@@ -32,11 +35,7 @@ impl Gpu {
 
     /// The fields of a run in f32 with P2P in f64, and with all stages in f64, by whatever makes a run with some options; or why the GPU
     /// does not compute them.
-    pub fn split_runs<E>(
-        &mut self,
-        options: &FmmOptions,
-        solve: &mut dyn FnMut(&mut Gpu, &FmmOptions) -> Result<Outcome<Field>, E>,
-    ) -> Result<Outcome<[Field; 2]>, E> {
+    pub fn split_runs<E>(&mut self, options: &FmmOptions, solve: &mut Solve<E>) -> Result<Outcome<[Field; 2]>, E> {
         let in_f64 = FmmOptions { precision: Precision::F64, ..options.clone() };
         // Fields of two precisions are put together, and so are those of one tree.
         self.prices = Some(prices(options));

@@ -39,7 +39,7 @@ fn errors(particles: &Particles, (theta, order): (f64, usize), leaf: usize, fiel
 fn even() -> Particles {
     let mut particles = generate(1024, Distribution::Uniform, Charge::Positive, 1);
     for (axis, column) in [&mut particles.x, &mut particles.y, &mut particles.z].into_iter().enumerate() {
-        let cell = |k: usize| (k / 2 >> (3 * axis) & 7) as f64;
+        let cell = |k: usize| (((k / 2) >> (3 * axis)) & 7) as f64;
         column.iter_mut().enumerate().for_each(|(k, x)| *x = (cell(k) + 0.2 + 0.6 * *x) / 8.0);
     }
     particles
