@@ -1,6 +1,7 @@
 //! The subcommands: one file each, and one line in [`Command`] and [`dispatch`].
 
 mod bench;
+mod board;
 #[cfg(unix)]
 mod board_sim;
 mod build;
@@ -66,6 +67,8 @@ pub enum Command {
     Fmt(fmt::Args),
     /// Compile a kernel into a self-contained synthesisable design
     Build(build::Args),
+    /// List boards, and describe ones of your own
+    Board(board::Args),
     /// Simulate a whole board clock by clock behind a pseudo-terminal
     #[cfg(unix)]
     BoardSim(board_sim::Args),
@@ -127,6 +130,7 @@ impl Command {
             Command::Import(args) => args.files(),
             // What it makes is in its name.
             Command::New(args) => args.files(),
+            Command::Board(args) => args.files(),
             Command::Doctor(args) => args.files(),
             Command::Man(args) => args.files(),
             Command::Lsp(_) | Command::List(_) | Command::Completions(_) => Files::default(),
@@ -158,6 +162,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Import(args) => import::run(args),
         Command::Lsp(args) => lsp::run(args),
         Command::New(args) => new::run(args),
+        Command::Board(args) => board::run(args),
         Command::List(args) => list::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => completions::run(args),

@@ -89,6 +89,11 @@ impl Goal {
         }
     }
 
+    /// Whether only the vendor's tool places and routes it: then its area alone is found.
+    pub fn is_vendors(&self) -> bool {
+        matches!(self, Goal::Board(Board { vendor: Some(_), .. }))
+    }
+
     pub fn device(&self) -> Option<&'static Device> {
         match self {
             Goal::Area(_) => None,
@@ -151,6 +156,11 @@ pub fn synthesise(
             full_group: &full_group,
         };
         outcome.fits = Some(fits(device, &parts));
+        if job.goal.is_vendors() {
+            outcome.design = Some(design);
+            outcome.tools = versions(job.dir);
+            return Ok(outcome);
+        }
         let mut inner = None;
         if target == "ecp5" && absorb_registers(job, top)?.operands > 0 {
             inner = Some(absorb::INNER_NS);
@@ -206,6 +216,9 @@ fn no_route(device: &Device) -> FlowError {
 /// Looks for every program before the first one runs for minutes.
 fn check_tools(tools: &Tools, family: &Family, job: &SynthesisJob) -> Result<(), FlowError> {
     tools.find(&crate::tools::YOSYS)?;
+    if job.goal.is_vendors() {
+        return Ok(());
+    }
     if let (Some(_), Some(route)) = (job.goal.device(), &family.route) {
         tools.find(route.nextpnr)?;
         if let Goal::Board(_) = job.goal {

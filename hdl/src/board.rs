@@ -1,6 +1,7 @@
 //! Boards: a device on a circuit board, how it is clocked and reached, and what it takes to get a design onto it.
 //!
-//! One board is one folder under `hdl/boards` (its data and its pins) and one line in [`BOARDS`]. Every board's top has
+//! One board is one folder under `hdl/boards` (its data, `board.toml`, and its pins) and one line in [`TEXTS`]; a folder of a user's own
+//! is read by the same [`Board::read`]. Every board's top has
 //! the same ports: `clk_in`, `uart_rx`, `uart_tx`, the LEDs and pins that only hold a level; a board's constraints say
 //! where they are. On the network ([`gigabit`]), those of a PHY take the place of the serial line's. A [`Device`] alone (no pins, no clock) serves figures of area and speed.
 
@@ -9,8 +10,12 @@ pub mod network;
 pub mod pll;
 pub mod top;
 
+mod read;
+
 use gigabit::Ethernet;
 use pll::Pll;
+pub use read::{OPEN, check_name};
+use std::sync::LazyLock;
 
 /// A device: what it has, and how the tools name it.
 #[derive(Debug)]
@@ -38,10 +43,14 @@ pub struct Board {
     pub name: &'static str,
     pub summary: &'static str,
     pub device: &'static Device,
-    /// The pins in the form of the family's tool: `.lpf`, `.cst` or `.pcf`.
+    /// The vendor's tool that makes its bitstream, where open tools cannot.
+    pub vendor: Option<&'static Vendor>,
+    /// The pins in the form of the family's tool: `.lpf`, `.cst` or `.pcf`; for vendors' tools `.xdc` or `.tcl`.
     pub constraints: &'static str,
     /// The oscillator in MHz.
     pub oscillator_mhz: f64,
+    /// Whether its clock comes in at two pins, `clk_in` and `clk_in_n`, behind which stands a buffer of AMD's devices.
+    pub differential: bool,
     /// The clock that is asked for where nobody names one: whole boards with the paper's P2P, or the small one, meet it
     /// (docs/results/hardware.md), which are slower than an engine alone.
     pub usual_mhz: f64,
@@ -58,6 +67,19 @@ pub struct Board {
     /// Its port for Ethernet at a gigabit, if it has one.
     pub ethernet: Option<&'static Ethernet>,
 }
+
+/// A vendor's tool, and its name of the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Vendor {
+    /// One of [`VENDORS_TOOLS`].
+    pub tool: &'static str,
+    /// Of the device, where the tool asks for it.
+    pub family: &'static str,
+    pub part: &'static str,
+}
+
+/// The vendors' tools that a board can name.
+pub const VENDORS_TOOLS: [&str; 2] = ["vivado", "quartus"];
 
 /// The LEDs of a board. Each has one for work under way, `led_busy`.
 #[derive(Clone, Copy, Debug)]
@@ -95,10 +117,65 @@ pub static DEVICES: &[Device] = &[
         memory_bits: 18_432,
     },
     Device {
+        name: "ecp5-25",
+        summary: "Lattice LFE5U-25F, CABGA381, speed grade 6",
+        target: "ecp5",
+        route: &["--25k", "--package", "CABGA381", "--speed", "6"],
+        luts: 24_288,
+        flip_flops: 24_288,
+        multipliers: 28,
+        memories: 56,
+        memory_bits: 18_432,
+    },
+    Device {
+        name: "ecp5-25-csfbga285",
+        summary: "Lattice LFE5U-25F, CSFBGA285, speed grade 8",
+        target: "ecp5",
+        route: &["--25k", "--package", "CSFBGA285", "--speed", "8"],
+        luts: 24_288,
+        flip_flops: 24_288,
+        multipliers: 28,
+        memories: 56,
+        memory_bits: 18_432,
+    },
+    Device {
+        name: "ecp5-85-csfbga285",
+        summary: "Lattice LFE5U-85F, CSFBGA285, speed grade 8",
+        target: "ecp5",
+        route: &["--85k", "--package", "CSFBGA285", "--speed", "8"],
+        luts: 83_640,
+        flip_flops: 83_640,
+        multipliers: 156,
+        memories: 208,
+        memory_bits: 18_432,
+    },
+    Device {
+        name: "ecp5um5g-45",
+        summary: "Lattice LFE5UM5G-45F, CABGA381, speed grade 8",
+        target: "ecp5",
+        route: &["--um5g-45k", "--package", "CABGA381", "--speed", "8"],
+        luts: 43_848,
+        flip_flops: 43_848,
+        multipliers: 72,
+        memories: 108,
+        memory_bits: 18_432,
+    },
+    Device {
         name: "gw2ar-18",
         summary: "Gowin GW2AR-LV18QN88C8/I7",
         target: "gowin",
         route: &["--device", "GW2AR-LV18QN88C8/I7", "--vopt", "family=GW2A-18C"],
+        luts: 20_736,
+        flip_flops: 15_552,
+        multipliers: 48,
+        memories: 46,
+        memory_bits: 18_432,
+    },
+    Device {
+        name: "gw2a-18-pg256",
+        summary: "Gowin GW2A-LV18PG256C8/I7",
+        target: "gowin",
+        route: &["--device", "GW2A-LV18PG256C8/I7", "--vopt", "family=GW2A-18C"],
         luts: 20_736,
         flip_flops: 15_552,
         multipliers: 48,
@@ -118,13 +195,53 @@ pub static DEVICES: &[Device] = &[
     },
 ];
 
-/// Every board.
-pub static BOARDS: &[Board] = &[
-    include!("../boards/ulx3s/board.rs"),
-    include!("../boards/colorlight_i9/board.rs"),
-    include!("../boards/tang_nano_20k/board.rs"),
-    include!("../boards/icebreaker/board.rs"),
+/// A board's data, and the files beside it with their text, that of the pins first.
+type Folder = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// The folder of that name.
+macro_rules! folder {
+    ($name:literal, $($file:literal),+) => {
+        (
+            include_str!(concat!("../boards/", $name, "/board.toml")),
+            &[$(($file, include_str!(concat!("../boards/", $name, "/", $file)))),+],
+        )
+    };
+}
+
+/// The folder of each board.
+const TEXTS: &[Folder] = &[
+    folder!("ulx3s", "pins.lpf"),
+    folder!("colorlight_i9", "pins.lpf", "ethernet.lpf"),
+    folder!("tang_nano_20k", "pins.cst"),
+    folder!("icebreaker", "pins.pcf"),
+    folder!("colorlight_i5", "pins.lpf"),
+    folder!("versa_ecp5", "pins.lpf"),
+    folder!("orangecrab_25f", "pins.lpf"),
+    folder!("orangecrab_85f", "pins.lpf"),
+    folder!("tang_primer_20k", "pins.cst"),
+    folder!("arty_a7_35", "pins.xdc"),
+    folder!("arty_a7_100", "pins.xdc"),
+    folder!("de10_nano", "pins.tcl"),
+    folder!("zcu104", "pins.xdc"),
 ];
+
+/// Every board.
+pub static BOARDS: LazyLock<Vec<Board>> = LazyLock::new(|| {
+    let read = |(text, files): &Folder| {
+        let beside = |name: &str| {
+            let file = files.iter().find(|f| f.0 == name);
+            file.map(|f| f.1.to_string()).ok_or_else(|| format!("{name} is not in the folder"))
+        };
+        Board::read(text, &beside).expect("a test reads every board's folder")
+    };
+    TEXTS.iter().map(read).collect()
+});
+
+/// The file of a board's pins, its name and its text.
+pub fn pins(name: &str) -> Option<[&'static str; 2]> {
+    let files = BOARDS.iter().position(|b| b.name == name).map(|k| TEXTS[k].1)?;
+    files.first().map(|(name, text)| [*name, *text])
+}
 
 /// The device of that name.
 pub fn device(name: &str) -> Option<&'static Device> {
@@ -134,24 +251,4 @@ pub fn device(name: &str) -> Option<&'static Device> {
 /// The board of that name.
 pub fn board(name: &str) -> Option<&'static Board> {
     BOARDS.iter().find(|b| b.name == name)
-}
-
-/// [`device`] for the data of boards; a device that does not exist is an error of compilation.
-const fn device_of(name: &str) -> &'static Device {
-    let mut k = 0;
-    while k < DEVICES.len() {
-        if same(DEVICES[k].name.as_bytes(), name.as_bytes()) {
-            return &DEVICES[k];
-        }
-        k += 1;
-    }
-    panic!("a board names a device that is not in DEVICES")
-}
-
-const fn same(a: &[u8], b: &[u8]) -> bool {
-    let mut k = 0;
-    while k < a.len() && k < b.len() && a[k] == b[k] {
-        k += 1;
-    }
-    k == a.len() && k == b.len()
 }

@@ -7,10 +7,12 @@ mod alone;
 pub mod axi;
 mod component;
 pub mod ipxact;
+mod on_board;
 mod project;
 
 pub use alone::{ALONE_PINS, alone};
 pub use component::{LANGUAGES, Language, language};
+pub use on_board::{PROJECT_FILES, board_project};
 pub use project::{TOOLS, Tool, tool};
 
 use crate::rtl::netlist::{Dir, Module};

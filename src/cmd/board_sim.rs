@@ -5,7 +5,7 @@ mod network;
 mod stream;
 
 use design::Design;
-use hdl::board::{BOARDS, Board, board};
+use hdl::board::Board;
 use serde::Serialize;
 use sim::board::fault::Fault;
 use sim::board::serial::{SerialBoard, Wire};
@@ -21,7 +21,7 @@ use terminal::say;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// The board (see `pairforge list boards`)
+    /// The board (see `pairforge list boards`), or the folder of one of your own
     board: String,
     /// Folder that `pairforge synth --board` or `pairforge build` has written
     #[arg(value_name = "DIR")]
@@ -93,10 +93,7 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 
 /// Builds the board, says where it can be reached, and lets it run.
 pub fn run(args: Args) -> Result<(), Failure> {
-    let board = board(&args.board).ok_or_else(|| {
-        let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
-        Failure::Usage(format!("there is no board `{}`; the boards are {known}", args.board))
-    })?;
+    let board = super::board::find(&args.board)?;
     if args.tcp.is_some() || args.pipe {
         return stream::run(board, &args);
     }

@@ -1,8 +1,9 @@
 //! `pairforge deploy`: a bitstream onto its board, through openFPGALoader.
 
+use super::board;
 use flow::summary::Summary;
 use fmm::shown::shown;
-use hdl::board::{BOARDS, Board, board};
+use hdl::board::Board;
 use sim::SimError;
 use sim::ask::on_path;
 use std::os::fd::AsFd;
@@ -18,6 +19,9 @@ pub struct Args {
     /// Folder that `pairforge synth FILE --board BOARD -o DIR` has written
     #[arg(value_name = "DIR")]
     dir: PathBuf,
+    /// The folder of the board, where it is one of your own (see `pairforge board new`)
+    #[arg(long, value_name = "BOARD")]
+    board: Option<String>,
     /// Print the command instead of running it
     #[arg(long)]
     dry_run: bool,
@@ -38,7 +42,7 @@ pub const HOW: &str = "apt install openfpgaloader";
 
 /// Finds the bitstream and its board, and loads it.
 pub fn run(args: Args) -> Result<(), Failure> {
-    let (board, bitstream) = find(&args.dir)?;
+    let (board, bitstream) = find(&args.dir, args.board.as_deref())?;
     let mut words: Vec<String> = board.loader.iter().map(|w| w.to_string()).collect();
     if args.flash {
         words.push("--write-flash".into());
@@ -52,7 +56,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
 }
 
 /// The board that the folder's bitstream is for, and the bitstream's file.
-fn find(dir: &Path) -> Result<(&'static Board, PathBuf), Failure> {
+fn find(dir: &Path, own: Option<&str>) -> Result<(&'static Board, PathBuf), Failure> {
     const MAKE: &str = "make it with `pairforge synth FILE --board BOARD -o DIR`";
     let path = dir.join("synth.json");
     if !path.exists() {
@@ -62,10 +66,19 @@ fn find(dir: &Path) -> Result<(&'static Board, PathBuf), Failure> {
     let said =
         Summary::parse(&text).map_err(|e| Failure::file(&path, format!("is no description of a synthesis: {e}")))?;
     let name = said.board.ok_or_else(|| Failure::file(&path, format!("names no board; {MAKE}")))?;
-    let board = board(&name).ok_or_else(|| {
-        let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
-        Failure::file(&path, format!("names the board `{}`, which is none of {known}", shown(&name)))
-    })?;
+    let board = match own {
+        Some(word) => board::find(word)?,
+        None => hdl::board::board(&name).ok_or_else(|| {
+            let text = format!("names the board `{}`; name the folder of a board of your own by --board", shown(&name));
+            Failure::file(&path, text)
+        })?,
+    };
+    if board.name != name {
+        return Err(Failure::file(
+            &path,
+            format!("is for the board `{}`, not for {}; {MAKE}", shown(&name), board.name),
+        ));
+    }
     if said.device.as_deref().is_some_and(|d| d != board.device.name) {
         let text = format!("is for a device that {name} has not ({}); {MAKE}", board.device.name);
         return Err(Failure::file(&path, text));
@@ -92,8 +105,12 @@ fn find(dir: &Path) -> Result<(&'static Board, PathBuf), Failure> {
             format!("the design misses a clock ({}); synthesise it again with more `--seeds`", missed.join(", "));
         return Err(Failure::file(&path, text));
     }
-    let file = said.bitstream.ok_or_else(|| Failure::file(&path, format!("has no bitstream; {MAKE}")))?;
-    let bitstream = dir.join(file);
+    let file = said.bitstream.or(board.vendor.map(|vendor| vendor.bitstream().into()));
+    let bitstream = dir.join(file.ok_or_else(|| Failure::file(&path, format!("has no bitstream; {MAKE}")))?);
+    if let Some(vendor) = board.vendor.filter(|_| !bitstream.exists()) {
+        let command = vendor.command(&dir.display().to_string());
+        return Err(Failure::file(&bitstream, format!("is not there yet; make it by `{command}`")));
+    }
     match bitstream.metadata() {
         Ok(m) if m.is_file() && m.len() > 0 => Ok((board, bitstream)),
         Ok(_) => Err(Failure::file(&bitstream, format!("is no bitstream; {MAKE}"))),

@@ -20,6 +20,14 @@ const OUTPUT: &str = "Output";
 
 static PAGES: &[Page] = &[
     Page {
+        command: "board",
+        headings: &[],
+        examples: &[(
+            "board new mine --like ulx3s",
+            "a folder in which the pins of a board of your own are to be filled in",
+        )],
+    },
+    Page {
         command: "board-sim",
         headings: &[],
         examples: &[

@@ -7,9 +7,12 @@ use super::folding::FitArgs;
 use super::lanes::{GroupArgs, each};
 use flow::summary::{Engine, Summary};
 use flow::{Goal, GroupSample, SynthesisJob, SynthesisOutcome, names, report};
+use hdl::board::pll::Source;
+use hdl::board::{Board, Vendor};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::switch::{self, MOST_ENGINES};
 use hdl::engine::{Config, Design, design};
+use hdl::export::{PROJECT_FILES, Text, board_project};
 use hdl::rtl::netlist::Netlist;
 use pairforge::kernel::fit::{Wanted, crowded};
 use pg2::backend::build::Built;
@@ -33,7 +36,7 @@ pub struct Args {
     /// PG2 files, or names of shipped kernels: up to 4, an engine for each behind one link
     #[arg(value_name = "FILE", required = true, num_args = 1..=MOST_ENGINES)]
     files: Vec<String>,
-    /// Make a board's bitstream (see `pairforge list boards`)
+    /// Make a board's bitstream (see `pairforge list boards`); of your own, the folder of `pairforge board new`
     #[arg(long, value_name = "BOARD")]
     board: Option<String>,
     /// Place and route the engine alone for a device (see `pairforge list devices`)
@@ -109,7 +112,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let scheduled = place::scheduled(&args, clock)?;
     let Made { built, configs, engines } = made(&args, goal, scheduled, &kernels)?;
     let hashes: Vec<(&Config, u64)> = configs.iter().zip(&kernels).map(|(c, k)| (c, k.hash)).collect();
-    let whole = whole(goal, &hashes, &engines, (source, clock.mhz))?;
+    let (whole, project) = whole(goal, &hashes, &engines, (source, clock.mhz))?;
     // What is counted by lane is that of the first kernel.
     let (config, engine) = (&configs[0], &engines[0]);
     let _folder = folder(&args.output)?;
@@ -156,9 +159,13 @@ pub fn run(args: Args) -> Result<(), Failure> {
         .zip(&kernels)
         .map(|(built, kernel)| Drawn { built, sources: &kernel.sources, text: &kernel.text })
         .collect();
-    let found = Found { summary: &summary, outcome: &outcome, kernels: &named, engine, drawn: &drawn };
+    let found =
+        Found { summary: &summary, outcome: &outcome, kernels: &named, engine, drawn: &drawn, project: &project };
     write(&args, goal, &found)?;
     print_clock(&summary);
+    if let Goal::Board(Board { vendor: Some(vendor), .. }) = goal {
+        tell_of_project(vendor, &args.output);
+    }
     Ok(())
 }
 
@@ -182,17 +189,36 @@ fn made(args: &Args, goal: Goal, clock: Clock, kernels: &[Kernel]) -> Result<Mad
     Ok(Made { built, configs, engines })
 }
 
-/// All that goes to the tools; each engine has its configuration and the hash of its kernel.
-fn whole(goal: Goal, hashes: &[(&Config, u64)], engines: &[Design], clock: (Way, f64)) -> Result<Netlist, Failure> {
+/// All that goes to the open tools, and the project for the board's vendor, if it is routed by that.
+fn whole(
+    goal: Goal,
+    hashes: &[(&Config, u64)],
+    engines: &[Design],
+    clock: (Way, f64),
+) -> Result<(Netlist, Vec<Text>), Failure> {
+    let all = design_for(goal, hashes, engines, clock)?;
+    let Goal::Board(board @ Board { vendor: Some(_), .. }) = goal else { return Ok((all, Vec::new())) };
+    let project = board_project(board, &all.top, all.verilog()?, env!("CARGO_PKG_VERSION"));
+    // Yosys does not know every vendor's loop, which takes no logic.
+    Ok((design_for(goal, hashes, engines, (Way::Serial(Source::Oscillator), clock.1))?, project))
+}
+
+/// The design; each engine has its configuration and the hash of its kernel.
+fn design_for(
+    goal: Goal,
+    hashes: &[(&Config, u64)],
+    engines: &[Design],
+    clock: (Way, f64),
+) -> Result<Netlist, Failure> {
     let (config, first) = (hashes[0].0, &engines[0]);
-    let all = match engines.len() {
+    let inner = match engines.len() {
         1 => first.netlist.clone(),
         _ => switch::engines(&config.layout.kernel, engines, config.stream_bits),
     };
     match goal {
-        Goal::Board(board) => place::on_board(board, hashes, &all, clock),
-        Goal::Device(_) => Ok(all),
-        Goal::Area(_) => Ok(Netlist { top: first.lane.clone(), ..all }),
+        Goal::Board(board) => place::on_board(board, hashes, &inner, clock),
+        Goal::Device(_) => Ok(inner),
+        Goal::Area(_) => Ok(Netlist { top: first.lane.clone(), ..inner }),
     }
 }
 
@@ -231,6 +257,14 @@ fn print_clock(summary: &Summary) {
     output::tell(&format!("warning: the clock{name} is missed: {fmax:.1} MHz of {mhz:.1} MHz{next}\n"));
 }
 
+/// Tells the user how to go on with a board that the vendor's tool routes.
+fn tell_of_project(vendor: &Vendor, dir: &Path) {
+    let (command, dir, made) = (vendor.command(&dir.display().to_string()), dir.display(), vendor.bitstream());
+    output::tell(&format!(
+        "note: the area is yosys's, and no clock was found; `{command}` makes {dir}/{made}, which `pairforge deploy {dir}` loads\n"
+    ));
+}
+
 /// The names of what is written in the end.
 const RESULTS: [&str; 3] = ["synth.json", "report.txt", NOTICE];
 
@@ -241,7 +275,9 @@ const NOTICE: &str = "liteeth-license.txt";
 fn folder(dir: &Path) -> Result<output::Folder, Failure> {
     let made = output::Folder::at(dir)?;
     let bitstreams = flow::family::FAMILIES.iter().filter_map(|f| f.route.as_ref()).map(|r| bitstream(r.bitstream));
-    for name in RESULTS.iter().map(|n| n.to_string()).chain(bitstreams) {
+    let vendors = hdl::board::BOARDS.iter().filter_map(|b| b.vendor).map(|v| v.bitstream());
+    let texts = RESULTS.into_iter().chain(PROJECT_FILES).chain(vendors).map(String::from);
+    for name in texts.chain(bitstreams) {
         match std::fs::remove_file(dir.join(&name)) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Failure::file(&dir.join(name), format!("cannot be removed: {e}")));
@@ -339,11 +375,13 @@ struct Found<'a> {
     kernels: &'a [names::Kernel],
     engine: &'a Design,
     drawn: &'a [Drawn<'a>],
+    /// The files for the board's vendor.
+    project: &'a [Text],
 }
 
 /// Writes the results, `synth.json` last of those in the folder: where it lies, the others do.
 fn write(args: &Args, goal: Goal, found: &Found) -> Result<(), Failure> {
-    let (dir, Found { summary, outcome, kernels, engine, drawn }) = (&args.output, *found);
+    let (dir, Found { summary, outcome, kernels, engine, drawn, project }) = (&args.output, *found);
     let place = match goal {
         Goal::Area(name) => target(name).map(|t| t.summary.to_string()).unwrap_or_default(),
         Goal::Device(device) => format!("{} ({})", device.name, device.summary),
@@ -354,6 +392,9 @@ fn write(args: &Args, goal: Goal, found: &Found) -> Result<(), Failure> {
     batch.add_text(&dir.join("report.txt"), &report::page(&text))?;
     if summary.ethernet.is_some() {
         batch.add_text(&dir.join(NOTICE), flow::core::NOTICE)?;
+    }
+    for file in project {
+        batch.add_text(&dir.join(&file.name), &file.text)?;
     }
     let details = args.report.as_ref().map(|_| page::Details::new(&text, drawn));
     let detailed = page::Detailed { summary, details };

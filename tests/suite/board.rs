@@ -37,7 +37,7 @@ fn a_simulated_board_gives_the_bits_of_the_emulator_and_counts_its_clocks() {
     }
     let place = place();
     run_on(&place, "emulator", "wanted.csv").expect(0);
-    for board in testkit::some(BOARDS, 2) {
+    for board in testkit::some(BOARDS.iter(), 2) {
         let words = format!("{} d --baud 3000000", board.name);
         let simulated = Simulated::start(&place, "sim", &words);
         run_on(&place, &format!("board:{}@3000000", simulated.port), "found.csv").expect(0);
@@ -200,14 +200,14 @@ fn netlist(board: &'static Board) -> Netlist {
     let mut design = top::design(board, &config, &built.netlist, 1, 25.0).expect("it can be built").netlist;
     design.verify().expect("the design is whole");
     design.modules.retain(|m| m.name != top::clock_name("kernel"));
-    design.add(top::simulated_clock("kernel"));
+    design.add(top::simulated_clock("kernel", board));
     design
 }
 
 #[test]
 fn tops_lint_without_a_word() {
     let place = Place::new();
-    for board in BOARDS {
+    for board in BOARDS.iter() {
         let design = netlist(board);
         place.write("top.v", format!("/* verilator lint_off DECLFILENAME */\n{}", design.verilog().unwrap()));
         let mut verilator = Command::new("verilator");

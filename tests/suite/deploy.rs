@@ -32,7 +32,7 @@ impl Bench {
 
 #[test]
 fn a_dry_run_prints_the_command_of_every_board() {
-    for board in BOARDS {
+    for board in BOARDS.iter() {
         let bench = Bench::new(board.name);
         let wanted = format!("openFPGALoader {} d/x.bit\n", board.loader.join(" "));
         assert_eq!(bench.run("deploy d --dry-run").expect(0).out, wanted);
@@ -78,7 +78,7 @@ fn a_folder_without_a_bitstream_for_a_known_board_is_status_1() {
         assert!(err.contains(part) && !err.contains("called"), "{err}");
     };
     let mut bench = Bench::new("toaster");
-    wrong(&bench, "names the board `toaster`, which is none of ulx3s");
+    wrong(&bench, "names the board `toaster`; name the folder");
     for (json, part) in [
         ("{}", "names no board"),
         (r#"{"board": null, "bitstream": null}"#, "names no board"),
@@ -94,6 +94,9 @@ fn a_folder_without_a_bitstream_for_a_known_board_is_status_1() {
         bench.place.write("d/synth.json", json);
         wrong(&bench, part);
     }
+    bench = Bench::new("arty-a7-35");
+    bench.place.write("d/synth.json", r#"{"board": "arty-a7-35", "bitstream": null}"#);
+    wrong(&bench, "d/engine.bit: is not there yet; make it by `vivado -mode batch -source d/project.tcl`");
     bench = Bench::new("ulx3s");
     bench.place.write("d/x.bit", "");
     wrong(&bench, "d/x.bit: is no bitstream");

@@ -35,6 +35,7 @@ mod new;
 mod outputs;
 mod overwriting;
 mod own;
+mod own_boards;
 mod packages;
 mod parameters;
 mod predict;

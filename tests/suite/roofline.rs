@@ -20,7 +20,7 @@ fn every_gpu_and_board_is_predicted_at_every_size() {
             assert_eq!(of(&gpu.name, mode).len(), 2, "{} {mode}", gpu.name);
         }
     }
-    for board in hdl::board::BOARDS {
+    for board in hdl::board::BOARDS.iter() {
         let found = of(board.name, "pipeline");
         assert_eq!(found.len(), 2, "{}", board.name);
         // Four pipelines take a pair a clock each.

@@ -20,6 +20,8 @@ pub enum Feedback {
 pub struct Pll {
     /// The primitive's name.
     pub name: &'static str,
+    /// The family that has it: the name of a [`crate::circuit::target::Target`].
+    pub target: &'static str,
     pub feedback: Feedback,
     /// Input dividers are 1 to this, feedback dividers too.
     pub most_r: u32,
@@ -32,6 +34,17 @@ pub struct Pll {
     /// the loop has a second output.
     text: fn(&Setting, Option<u32>) -> String,
 }
+
+/// Every kind, by the word that a board names it with.
+pub static KINDS: &[(&str, &Pll)] = &[
+    ("ehxplll", &EHXPLLL),
+    ("rpll-gw2ar", &RPLL_GW2AR),
+    ("rpll-gw2a", &RPLL_GW2A),
+    ("sb-pll40-pad", &SB_PLL40_PAD),
+    ("mmcme2", &MMCME2),
+    ("mmcme4", &MMCME4),
+    ("altera-pll", &ALTERA_PLL),
+];
 
 /// The dividers of a loop and what comes of them, in MHz.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -148,6 +161,7 @@ const UP_TO_128: [u32; 128] = {
 /// Lattice ECP5 (data sheet FPGA-DS-02012), with feedback from CLKOP.
 pub static EHXPLLL: Pll = Pll {
     name: "EHXPLLL",
+    target: "ecp5",
     feedback: Feedback::Output,
     most_r: 128,
     most_f: 128,
@@ -206,25 +220,31 @@ fn ehxplll(s: &Setting, second: Option<u32>) -> String {
     instance("EHXPLLL", &parameters, &connections)
 }
 
-/// Gowin GW2A of speed grade C8/I7 (data sheet DS226).
-pub static RPLL_GW2A: Pll = Pll {
-    name: "rPLL",
-    feedback: Feedback::Output,
-    most_r: 64,
-    most_f: 64,
-    q: &[2, 4, 8, 16, 32, 48, 64, 80, 96, 112, 128],
-    phase_detector: 3.0..=500.0,
-    vco: 500.0..=1250.0,
-    output: 3.90625..=625.0,
-    text: rpll,
-};
+/// Gowin GW2AR and GW2A of speed grade C8/I7 (data sheets DS226 and DS102), whose loops differ in the name of the device alone.
+pub static RPLL_GW2AR: Pll = gw2a(|s, _| rpll(s, "GW2AR-18C"));
+pub static RPLL_GW2A: Pll = gw2a(|s, _| rpll(s, "GW2A-18C"));
 
-fn rpll(s: &Setting, _: Option<u32>) -> String {
+const fn gw2a(text: fn(&Setting, Option<u32>) -> String) -> Pll {
+    Pll {
+        name: "rPLL",
+        target: "gowin",
+        feedback: Feedback::Output,
+        most_r: 64,
+        most_f: 64,
+        q: &[2, 4, 8, 16, 32, 48, 64, 80, 96, 112, 128],
+        phase_detector: 3.0..=500.0,
+        vco: 500.0..=1250.0,
+        output: 3.90625..=625.0,
+        text,
+    }
+}
+
+fn rpll(s: &Setting, device: &str) -> String {
     instance(
         "rPLL",
         &[
             ("FCLKIN", quoted(s.input)),
-            ("DEVICE", quoted("GW2AR-18C")),
+            ("DEVICE", quoted(device)),
             ("IDIV_SEL", (s.r - 1).to_string()),
             ("FBDIV_SEL", (s.f - 1).to_string()),
             ("ODIV_SEL", s.q.to_string()),
@@ -265,6 +285,7 @@ fn rpll(s: &Setting, _: Option<u32>) -> String {
 /// Lattice iCE40 (technical note FPGA-TN-02052), fed by a pin.
 pub static SB_PLL40_PAD: Pll = Pll {
     name: "SB_PLL40_PAD",
+    target: "ice40",
     feedback: Feedback::Vco,
     most_r: 16,
     most_f: 128,
@@ -299,6 +320,97 @@ fn sb_pll40_pad(s: &Setting, _: Option<u32>) -> String {
             ("RESETB", "1'b1"),
             ("BYPASS", "1'b0"),
             ("LOCK", "locked"),
+        ],
+    )
+}
+
+/// AMD 7 series of speed grade -1 (data sheet DS181), with whole multipliers and dividers.
+pub static MMCME2: Pll = Pll {
+    name: "MMCME2_BASE",
+    target: "xc7",
+    feedback: Feedback::Vco,
+    most_r: 106,
+    most_f: 64,
+    q: &UP_TO_128,
+    phase_detector: 10.0..=450.0,
+    vco: 600.0..=1200.0,
+    output: 4.69..=800.0,
+    text: |s, _| mmcm("MMCME2_BASE", s),
+};
+
+/// AMD UltraScale+ of speed grade -1 and faster (data sheet DS925), with whole multipliers and dividers.
+pub static MMCME4: Pll = Pll {
+    name: "MMCME4_BASE",
+    target: "xc7",
+    feedback: Feedback::Vco,
+    most_r: 106,
+    most_f: 64,
+    q: &UP_TO_128,
+    phase_detector: 10.0..=450.0,
+    vco: 800.0..=1600.0,
+    output: 6.25..=667.0,
+    text: |s, _| mmcm("MMCME4_BASE", s),
+};
+
+fn mmcm(primitive: &str, s: &Setting) -> String {
+    let parameters = [
+        ("CLKIN1_PERIOD", format!("{:.3}", 1000.0 / s.input)),
+        ("DIVCLK_DIVIDE", s.r.to_string()),
+        ("CLKFBOUT_MULT_F", format!("{:.3}", s.f as f64)),
+        ("CLKOUT0_DIVIDE_F", format!("{:.3}", s.q as f64)),
+    ];
+    let connections = [
+        ("CLKIN1", "clk_in"),
+        ("CLKFBIN", "feedback"),
+        ("CLKFBOUT", "feedback"),
+        ("CLKOUT0", "made"),
+        ("PWRDWN", "1'b0"),
+        ("RST", "1'b0"),
+        ("LOCKED", "locked"),
+    ];
+    format!(
+        "    wire feedback, made;\n{}\n    BUFG buffer (.I(made), .O(clk));",
+        instance(primitive, &parameters, &connections)
+    )
+}
+
+/// Intel Cyclone V of speed grades 6 and 7 (data sheet CV-51002). Quartus finds the dividers from the frequencies; those of
+/// [`Setting`] show that there are some.
+pub static ALTERA_PLL: Pll = Pll {
+    name: "altera_pll",
+    target: "cyclonev",
+    feedback: Feedback::Vco,
+    most_r: 16,
+    most_f: 64,
+    q: &UP_TO_128,
+    phase_detector: 5.0..=325.0,
+    vco: 600.0..=1400.0,
+    output: 5.0..=460.0,
+    text: |s, _| altera_pll(s),
+};
+
+fn altera_pll(s: &Setting) -> String {
+    let mhz = |mhz: f64| quoted(format!("{mhz:.6} MHz"));
+    instance(
+        "altera_pll",
+        &[
+            ("fractional_vco_multiplier", quoted("false")),
+            ("reference_clock_frequency", mhz(s.input)),
+            ("operation_mode", quoted("direct")),
+            ("number_of_clocks", "1".into()),
+            ("output_clock_frequency0", mhz(s.output)),
+            ("phase_shift0", quoted("0 ps")),
+            ("duty_cycle0", "50".into()),
+            ("pll_type", quoted("General")),
+            ("pll_subtype", quoted("General")),
+        ],
+        &[
+            ("rst", "1'b0"),
+            ("refclk", "clk_in"),
+            ("fbclk", "1'b0"),
+            ("fboutclk", ""),
+            ("outclk", "clk"),
+            ("locked", "locked"),
         ],
     )
 }
@@ -343,8 +455,11 @@ mod tests {
             (&EHXPLLL, 25.0, 100.0, 100.0),
             (&EHXPLLL, 25.0, 150.0, 150.0),
             (&EHXPLLL, 25.0, 133.0, 132.14),
-            (&RPLL_GW2A, 27.0, 108.0, 108.0),
-            (&RPLL_GW2A, 27.0, 100.0, 99.0),
+            (&RPLL_GW2AR, 27.0, 108.0, 108.0),
+            (&RPLL_GW2AR, 27.0, 100.0, 99.0),
+            (&MMCME2, 100.0, 150.0, 150.0),
+            (&MMCME4, 125.0, 200.0, 200.0),
+            (&ALTERA_PLL, 50.0, 120.0, 120.0),
             (&SB_PLL40_PAD, 12.0, 30.0, 30.0),
             (&SB_PLL40_PAD, 12.0, 20.0, 19.87),
         ] {

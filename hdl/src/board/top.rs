@@ -9,6 +9,8 @@
 //! └── KERNEL_lights           what the LEDs show
 //! ```
 //!
+//! Where the oscillator's clock is differential, the top has the port `clk_in_n` too, and the clock a buffer for both.
+//!
 //! A simulation puts [`simulated_clock`] in the place of the clock and leaves everything else as it is.
 
 use super::{Board, pll};
@@ -109,29 +111,48 @@ pub fn around(parts: &Parts) -> Netlist {
     all
 }
 
-fn clock_ports(name: String) -> Module {
-    let mut m = Module { name, ..Module::default() };
-    m.port(In, "clk_in", 1);
+/// The clock's inputs, each with the port of the top that it is.
+fn clock_inputs(board: &Board) -> &'static [(&'static str, &'static str)] {
+    match board.differential {
+        true => &[("clk_in_p", "clk_in"), ("clk_in_n", "clk_in_n")],
+        false => &[("clk_in", "clk_in")],
+    }
+}
+
+fn clock_ports(kernel: &str, board: &Board) -> Module {
+    let mut m = Module { name: clock_name(kernel), ..Module::default() };
+    for (port, _) in clock_inputs(board) {
+        m.port(In, *port, 1);
+    }
     m.port(Out, "clk", 1);
     m.port(Out, "locked", 1);
     m
 }
 
 fn clock(parts: &Parts) -> Module {
-    let mut m = clock_ports(clock_name(parts.kernel));
-    m.doc = vec![format!("{} MHz from the oscillator's {} MHz.", parts.mhz, parts.board.oscillator_mhz)];
-    m.items.push(Item::Text(parts.board.pll.verilog(&parts.clock)));
+    let board = parts.board;
+    let mut m = clock_ports(parts.kernel, board);
+    m.doc = vec![format!("{} MHz from the oscillator's {} MHz.", parts.mhz, board.oscillator_mhz)];
+    let buffer = match board.differential {
+        true => "    wire clk_in;\n    IBUFDS pins (.I(clk_in_p), .IB(clk_in_n), .O(clk_in));\n",
+        false => "",
+    };
+    m.items.push(Item::Text(buffer.to_string() + &board.pll.verilog(&parts.clock)));
     m
 }
 
 /// The clock of a simulation: `clk_in` is the design's clock already, and the PLL locks after some clocks.
-pub fn simulated_clock(kernel: &str) -> Module {
-    let mut m = clock_ports(clock_name(kernel));
+pub fn simulated_clock(kernel: &str, board: &Board) -> Module {
+    let mut m = clock_ports(kernel, board);
     m.doc = vec!["In a simulation the clock that comes in is the design's own.".into()];
+    let input = match board.differential {
+        true => "    wire clk_in = clk_in_p;\n    wire unused = &{1'b0, clk_in_n};\n",
+        false => "",
+    };
     m.items.push(Item::Text(
-        "    reg [5:0] count = 6'd0;\n    always @(posedge clk_in) count <= count + {5'd0, !locked};\n    \
-         assign clk = clk_in;\n    assign locked = &count;"
-            .into(),
+        input.to_string()
+            + "    reg [5:0] count = 6'd0;\n    always @(posedge clk_in) count <= count + {5'd0, !locked};\n    \
+         assign clk = clk_in;\n    assign locked = &count;",
     ));
     m
 }
@@ -265,7 +286,9 @@ fn module(parts: &Parts) -> Module {
     let leds = board.leds;
     let mut m = Module { name: name(kernel, board), ..Module::default() };
     m.doc = vec![format!("{kernel} on {}, {} MHz.", board.name, parts.mhz)];
-    m.port(In, "clk_in", 1);
+    for (_, port) in clock_inputs(board) {
+        m.port(In, *port, 1);
+    }
     m.port(In, "uart_rx", 1);
     m.port(Out, "uart_tx", 1);
     // (whether the board has it, the signal that it shows)
@@ -295,7 +318,9 @@ fn module(parts: &Parts) -> Module {
             connections.into_iter().map(|(port, name)| (port, m.signal(&name))).collect();
         m.instance(module, name, connections);
     };
-    add(clock_name(kernel), "clock", same(&["clk_in", "clk", "locked"]));
+    let mut clock = same(&["clk", "locked"]);
+    clock.extend(clock_inputs(board).iter().map(|(port, pin)| (port.to_string(), pin.to_string())));
+    add(clock_name(kernel), "clock", clock);
     add(format!("{kernel}_reset"), "reset", same(&["clk", "locked", "rst"]));
     let mut link = same(&["clk", "rst", "uart_rx", "uart_tx", "engine_rst", "lost"]);
     link.extend(stream("s", "to").into_iter().chain(stream("m", "from")));

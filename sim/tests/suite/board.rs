@@ -69,7 +69,7 @@ fn echo_link() -> Netlist {
 fn simulated(parts: &top::Parts, engine: &Netlist) -> Netlist {
     let mut netlist = top::around(parts);
     netlist.modules.extend(engine.modules.iter().cloned());
-    netlist.add(top::simulated_clock(parts.kernel));
+    netlist.add(top::simulated_clock(parts.kernel, parts.board));
     netlist
 }
 
@@ -91,7 +91,7 @@ fn simulate(clocks_per_bit: f64, flip: f64) -> Option<BoardSim> {
 
 #[test]
 fn every_board_has_a_whole_top_whose_ports_its_constraints_name() {
-    for board in BOARDS {
+    for board in BOARDS.iter() {
         let (netlist, _) = echo(board);
         netlist.verify().unwrap();
         for port in &netlist.module(&netlist.top).unwrap().ports {

@@ -51,7 +51,7 @@ fn synthesised(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<D
         return Err(Failure::Usage(text));
     }
     let verilog = without(&text, &top::clock_name(&said.kernel)).ok_or_else(|| again(dir))?;
-    let verilog = verilog + &top::simulated_clock(&said.kernel).verilog();
+    let verilog = verilog + &top::simulated_clock(&said.kernel, board).verilog();
     let mhz = said.clock_mhz.unwrap_or(said.mhz);
     Ok(design_of(&said, verilog, top::name(&said.kernel, board), (mhz, board.baud)))
 }
@@ -176,7 +176,7 @@ fn built(board: &'static Board, dir: &Path, baud: Option<u32>) -> Result<Design,
     let identity = engines.identity(dir, baud.unwrap_or(board.baud))?;
     let link = serial::netlist(&identity);
     let mut around = top::around(&engines.parts(board, &identity, &link));
-    around.extend([top::simulated_clock(identity.prefix())]);
+    around.extend([top::simulated_clock(identity.prefix(), board)]);
     engines.design(around, &identity)
 }
 

@@ -10,14 +10,13 @@ use super::{Args, LEAF, options_of_kernels};
 use crate::cmd::lanes::each;
 use fmm::data::input::Input;
 use fmm::octree::{FmmOptions, Plan};
-use fmm::shown::shown;
-use hdl::board::{BOARDS, Board, board};
+use hdl::board::Board;
 use hdl::engine::usual;
 use pairforge::fmm::kernels::{Kernels, generated};
 use pairforge::fmm::predict::fill::{Filled, Work};
 use pairforge::fmm::predict::machine::{self, Lanes, Link, Machine, Planned};
 use pairforge::fmm::predict::{Question, Ran, Report};
-use pairforge::kernel::parts::{PARTS, Part, part};
+use pairforge::kernel::parts::{Part, part};
 use pg2::graph::Graph;
 use pipelines::octree::offload;
 use pipelines::octree::offload::Pipelines;
@@ -125,17 +124,12 @@ impl PredictArgs {
 
     /// The board of a name, if the options suit it.
     pub fn board(&self, name: &str) -> Result<&'static Board, Failure> {
-        let board = board(name).ok_or_else(|| {
-            if part(name).is_some() {
-                return Failure::Usage(format!("{name} is predicted by `fmm` of one process alone; name a board here"));
-            }
-            let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
-            let parts = PARTS.iter().map(|part| part.device.name).collect::<Vec<_>>().join(", ");
-            let name = shown(name);
-            Failure::Usage(format!(
-                "there is no board `{name}`; the boards are {known}, and devices that `fmm` predicts {parts}"
-            ))
-        })?;
+        if part(name).is_some() {
+            return Err(Failure::Usage(format!(
+                "{name} is predicted by `fmm` of one process alone; name a board here"
+            )));
+        }
+        let board = crate::cmd::board::find(name)?;
         if let Some(turnaround) = self.turnaround.filter(|ms| !(0.0..=1000.0).contains(ms)) {
             return Err(Failure::Usage(format!("--turnaround takes 0 to 1000 ms, not {turnaround}")));
         }

@@ -5,7 +5,7 @@ use crate::cmd::build::possible;
 use crate::cmd::lanes::each;
 use flow::{Goal, Tools};
 use hdl::board::pll::Source;
-use hdl::board::{BOARDS, Board, DEVICES, gigabit, top};
+use hdl::board::{Board, DEVICES, gigabit, top};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::{Config, usual};
 use hdl::ethernet;
@@ -22,8 +22,7 @@ pub(super) fn goal(args: &Args) -> Result<Goal, Failure> {
         Failure::Usage(format!("there is no {kind} `{name}`; there are {}", known.join(", ")))
     };
     if let Some(name) = &args.board {
-        let known = || BOARDS.iter().map(|b| b.name).collect();
-        return hdl::board::board(name).map(Goal::Board).ok_or_else(|| unknown("board", name, known()));
+        return crate::cmd::board::find(name).map(Goal::Board);
     }
     if let Some(part) = args.device.as_deref().and_then(part) {
         let name = part.device.name;

@@ -17,12 +17,15 @@ pub struct Price {
     pub memories: u64,
 }
 
-/// The lookup tables that a multiplier and a block memory are worth, on average over the devices of a family; of a family without one
-/// over all.
+/// The lookup tables that a multiplier and a block memory are worth, on average over the devices of a family, those of one size once; of a
+/// family without one over all.
 fn worth(target: &Target) -> (f64, f64) {
     let of_family = |d: &&hdl::board::Device| d.target == target.name;
     let any = DEVICES.iter().any(|d| of_family(&d));
-    let devices: Vec<_> = DEVICES.iter().filter(|d| !any || of_family(d)).collect();
+    let mut devices: Vec<_> = DEVICES.iter().filter(|d| !any || of_family(d)).collect();
+    let size = |d: &hdl::board::Device| (d.luts, d.multipliers, d.memories);
+    devices.sort_by_key(|d| size(d));
+    devices.dedup_by_key(|d| size(d));
     let average = |of: &dyn Fn(&hdl::board::Device) -> f64| {
         devices.iter().map(|d| of(d)).sum::<f64>() / devices.len().max(1) as f64
     };
