@@ -24,6 +24,7 @@ mod lsp;
 mod man;
 mod nbody;
 mod new;
+mod prove;
 #[cfg(test)]
 mod reference;
 mod run;
@@ -38,7 +39,7 @@ use terminal::files::Files;
 pub const PROGRAM: &str = "pairforge";
 
 /// The commands that show progress.
-const SHOW_PROGRESS: [&str; 8] = ["build", "explain", "explore", "fmm", "fmm2", "nbody", "run", "synth"];
+const SHOW_PROGRESS: [&str; 9] = ["build", "explain", "explore", "fmm", "fmm2", "nbody", "prove", "run", "synth"];
 
 const QUIET: &str = "quiet";
 
@@ -80,6 +81,8 @@ pub enum Command {
     Explore(explore::Args),
     /// Run a kernel on targets and sources from CSV files
     Run(run::Args),
+    /// Whether the Verilog of a kernel has the specified bits: by a solver, by all arguments, or by many
+    Prove(prove::Args),
     /// Area, clock and bitstream of an engine, through yosys and nextpnr
     Synth(synth::Args),
     /// Run the Fast Multipole Method
@@ -121,6 +124,7 @@ impl Command {
             Command::Explain(args) => args.files(),
             Command::Explore(args) => args.files(),
             Command::Run(args) => args.files(),
+            Command::Prove(args) => args.files(),
             Command::Synth(args) => args.files(),
             Command::Fmm(args) => args.files(),
             Command::Fmm2(args) => args.files(),
@@ -153,6 +157,7 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Explain(args) => explain::run(args),
         Command::Explore(args) => explore::run(args),
         Command::Run(args) => run::run(args),
+        Command::Prove(args) => prove::run(args),
         Command::Synth(args) => synth::run(args),
         Command::Fmm(args) => fmm::run(args),
         Command::Fmm2(args) => fmm2::run(args),

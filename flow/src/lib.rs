@@ -33,6 +33,7 @@ pub mod fits;
 pub mod floor;
 pub mod names;
 mod packing;
+pub mod prove;
 pub mod refuse;
 pub mod report;
 mod run;

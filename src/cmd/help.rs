@@ -141,6 +141,17 @@ static PAGES: &[Page] = &[
         ],
     },
     Page {
+        command: "prove",
+        headings: &[(ENGINE, &["target", "freq", "dsp"]), (OUTPUT, &["json"])],
+        examples: &[
+            ("prove p2p_small", "each operator and the pipeline; Z3 has 20 seconds for each operator"),
+            (
+                "prove k.pg2 --target ecp5 --freq 100 --seconds 600",
+                "as `build` makes it for that clock, with more time",
+            ),
+        ],
+    },
+    Page {
         command: "run",
         headings: &[
             (PROBLEM, &["i", "j", "params", "cells", "periodic", "segments"]),

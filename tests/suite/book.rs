@@ -183,6 +183,7 @@ fn every_key_of_json_is_on_its_page() {
         ("## explain --error", "explain p2p --error --json k.json".to_string()),
         ("## explain --roofline", "explain p2p --roofline --n 1000 --json k.json".to_string()),
         ("## doctor", "doctor --json k.json".to_string()),
+        ("## prove", "prove spring.pg2 --seconds 0 --samples 9 --json k.json".to_string()),
     ];
     for (heading, command) in commands {
         place.run(&command).expect(0);

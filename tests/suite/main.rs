@@ -41,6 +41,7 @@ mod parameters;
 mod predict;
 mod progress;
 mod proofs;
+mod prove;
 mod real;
 #[cfg(unix)]
 mod reports;

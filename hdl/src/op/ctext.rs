@@ -9,6 +9,7 @@ pub mod floats;
 pub mod ints;
 pub mod logs;
 pub mod single;
+pub mod smt;
 
 use super::{Inst, Operator};
 use crate::{Flags, Format};
