@@ -58,6 +58,13 @@ pub fn counted(graph: &Graph) -> Option<Graph> {
     Some(simplify(&whole))
 }
 
+/// The number of pairs that pass the filters as the only output.
+pub fn count_alone(graph: &Graph) -> Option<Graph> {
+    let whole = counted(graph)?;
+    let count = whole.outputs.last().cloned();
+    Some(live(&Graph { outputs: count.into_iter().collect(), gathered: Vec::new(), bins: Vec::new(), ..whole }))
+}
+
 pub(super) fn push_pin(graph: &mut Graph, name: String, class: PinClass, format: Format) -> usize {
     graph.pins.push(Pin::scalar(name, class, format, Span { start: 0, end: 0 }));
     graph.pins.len() - 1
@@ -81,6 +88,7 @@ pub(super) fn facts(graph: &Graph, condition: NodeId) -> HashMap<NodeId, u64> {
         match value {
             1 if *op == int::AND => open.extend(args.iter().map(|a| (*a, 1))),
             1 if *op == compare::MUX && is_zero(args[2]) => open.extend([(args[0], 1), (args[1], 1)]),
+            1 if *op == compare::MUX && is_zero(args[1]) => open.extend([(args[0], 0), (args[2], 1)]),
             0 if *op == int::OR => open.extend(args.iter().map(|a| (*a, 0))),
             _ if *op == int::NOT => open.push((args[0], 1 - value)),
             _ => {}
