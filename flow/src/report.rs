@@ -1,7 +1,7 @@
 //! The report that people read: area by operator, the slowest path in terms of the source, what fits, how fast.
 
 use crate::names::{self, Kernel, Place};
-use crate::summary::Summary;
+use crate::summary::{Engine, Summary};
 use crate::timing::DelayType;
 use crate::{Area, SynthesisOutcome, Timing};
 use hdl::rtl::netlist::{Item, Netlist};
@@ -64,7 +64,10 @@ fn figures(text: &mut String, p: &Page) {
     for engine in s.engines() {
         let name = if several { format!("pipelines of {}", engine.kernel) } else { "pipelines".into() };
         let each = if engine.ii > 1 { format!(", a pair every {} clocks", engine.ii) } else { String::new() };
-        let text = format!("{}, {} cycles long{each}, scheduled for {scheduled} MHz", engine.pipelines, engine.latency);
+        let behind =
+            if engine.filters > 0 { format!(" behind {} filters each", engine.filters) } else { String::new() };
+        let Engine { pipelines, latency, .. } = engine;
+        let text = format!("{pipelines}{behind}, {latency} cycles long{each}, scheduled for {scheduled} MHz");
         line(&name, text);
     }
     line(

@@ -76,6 +76,9 @@ pub struct Summary {
     pub latency: u32,
     /// Clocks from one pair to the next; 0 in files from before there was more than 1.
     pub ii: u32,
+    /// Filters in front of each pipeline; left out where there are none.
+    #[serde(skip_serializing_if = "is_none")]
+    pub filters: u32,
     /// All kernels with their engines, in the order of the engines' numbers. The keys above are those of the first. Empty in
     /// files from before there were several.
     pub kernels: Vec<Engine>,
@@ -95,6 +98,12 @@ pub struct Engine {
     pub jmem_records: u32,
     pub latency: u32,
     pub ii: u32,
+    #[serde(skip_serializing_if = "is_none")]
+    pub filters: u32,
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Summary {
@@ -103,9 +112,9 @@ impl Summary {
         if !self.kernels.is_empty() {
             return self.kernels.clone();
         }
-        let Summary { pipelines, groups, i_banks, segments, jmem_records, latency, ii, .. } = *self;
+        let Summary { pipelines, groups, i_banks, segments, jmem_records, latency, ii, filters, .. } = *self;
         let kernel = self.kernel.clone();
-        vec![Engine { kernel, pipelines, groups, i_banks, segments, jmem_records, latency, ii: ii.max(1) }]
+        vec![Engine { kernel, pipelines, groups, i_banks, segments, jmem_records, latency, ii: ii.max(1), filters }]
     }
 
     /// Reads the text of a `synth.json`.

@@ -2,7 +2,7 @@
 //!
 //! [`Predicted`] is a [`Board`], so the driver sends exactly what it would send to the board. Behind it both ends of the
 //! serial link run as they are ([`HostEnd`], [`BoardEnd`]) on a line with a time of its own, a byte a step, and
-//! [`Engines`] that count clocks take the beats. Results are zeros for the driver and random bits on the
+//! [`Engines`] that count clocks take the beats; of filters they count which pairs pass. Results are zeros for the driver and random bits on the
 //! line, where the number of escapes depends on them. A [`fleet`] of several such boards shares jobs.
 
 mod bus;
@@ -10,6 +10,7 @@ mod engine;
 mod engines;
 pub mod fleet;
 mod network;
+mod passing;
 pub mod roofline;
 
 use crate::driver::{OpenLink, StreamBackend};
@@ -26,6 +27,7 @@ use hdl::serial::host::{Failure, HostEnd, Timeouts};
 use hdl::serial::medium::{Medium, SerialLine};
 use hdl::serial::{Identity, kernel_hash};
 use network::PredictedNetwork;
+use passing::Filtered;
 use pg2::graph::Graph;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -82,7 +84,11 @@ pub fn backend(setup: Setup, engines: Vec<(Config, u64)>, seen: Arc<Mutex<LinkUs
         let mut board = board.lock().unwrap_or_else(PoisonError::into_inner);
         let board = match &*board {
             Some(board) => board.clone(),
-            None => board.insert(predicted(&setup, &engines, seen.clone()).map_err(BackendError::Unsupported)?).clone(),
+            None => {
+                let filtered = (engines[number].0.filters > 0).then(|| Arc::new(graph.clone()));
+                let made = predicted(&setup, &engines, filtered, seen.clone());
+                board.insert(made.map_err(BackendError::Unsupported)?).clone()
+            }
         };
         Ok(Box::new(Channel::new(board, number)))
     };
@@ -91,17 +97,26 @@ pub fn backend(setup: Setup, engines: Vec<(Config, u64)>, seen: Arc<Mutex<LinkUs
 }
 
 /// The model of a board.
-fn predicted(setup: &Setup, engines: &[(Config, u64)], seen: Arc<Mutex<LinkUse>>) -> Result<Shared, String> {
+fn predicted(
+    setup: &Setup,
+    engines: &[(Config, u64)],
+    filtered: Filtered,
+    seen: Arc<Mutex<LinkUse>>,
+) -> Result<Shared, String> {
     engines.iter().try_for_each(|(config, _)| config.verify())?;
     let borrowed: Vec<(&Config, u64)> = engines.iter().map(|(config, hash)| (config, *hash)).collect();
     let identity = Identity::new(&borrowed, (setup.clock_mhz * 1e6).round() as u32, setup.line.baud());
     let configs = engines.iter().map(|e| e.0.clone()).collect();
     Ok(match setup.line {
-        Line::Serial(_) => Arc::new(Mutex::new(Predicted::new(configs, identity, setup, seen)?)),
-        Line::Ethernet(rate) => {
-            Arc::new(Mutex::new(PredictedNetwork::new(configs, identity.over_ethernet(), (setup, rate), seen)?))
-        }
-        Line::Dma(rate) => Arc::new(Mutex::new(PredictedBus::new(configs, (setup, rate), seen))),
+        Line::Serial(_) => Arc::new(Mutex::new(Predicted::new(configs, filtered, identity, setup, seen)?)),
+        Line::Ethernet(rate) => Arc::new(Mutex::new(PredictedNetwork::new(
+            configs,
+            filtered,
+            identity.over_ethernet(),
+            (setup, rate),
+            seen,
+        )?)),
+        Line::Dma(rate) => Arc::new(Mutex::new(PredictedBus::new(configs, &filtered, (setup, rate), seen))),
     })
 }
 
@@ -111,6 +126,7 @@ pub struct Predicted {
     host: HostEnd,
     board: BoardEnd,
     engines: Engines,
+    filtered: Filtered,
     /// Clocks of the engine in a byte on the line, and its seconds.
     byte_clocks: f64,
     byte_seconds: f64,
@@ -132,6 +148,7 @@ impl Predicted {
     /// A board with engines, whose session is not open yet. The error says what cannot be built.
     fn new(
         configs: Vec<Config>,
+        filtered: Filtered,
         identity: Identity,
         setup: &Setup,
         seen: Arc<Mutex<LinkUse>>,
@@ -142,7 +159,8 @@ impl Predicted {
             // A group of targets may compute for long in the time that is predicted.
             host: HostEnd::new(1, Timeouts { stall: Duration::from_secs(1 << 30), ..Timeouts::default() }),
             board: BoardEnd::new(identity),
-            engines: Engines::new(&configs),
+            engines: Engines::new(&configs, &filtered),
+            filtered,
             configs,
             byte_clocks: byte_seconds * setup.clock_mhz * 1e6,
             byte_seconds,
@@ -180,7 +198,7 @@ impl Predicted {
         if let Some(byte) = came {
             self.so_far.bytes_in += 1;
             if self.board.receive(byte) {
-                self.engines = Engines::new(&self.configs);
+                self.engines = Engines::new(&self.configs, &self.filtered);
             }
         }
         self.step += 1;

@@ -68,7 +68,7 @@ pub struct Args {
     #[arg(long)]
     testbench: bool,
     /// Write a page with the pipeline as a drawing, the cost of each line and the time between registers
-    #[arg(long, value_name = "OUT.html", conflicts_with = "filters")]
+    #[arg(long, value_name = "OUT.html")]
     report: Option<PathBuf>,
     #[command(flatten)]
     clock: ClockArgs,
@@ -222,10 +222,8 @@ pub fn run(args: Args) -> Result<(), Failure> {
                     --wrapper vhdl for a component around the engine's Verilog";
         return Err(Failure::Usage(text.into()));
     }
-    if args.filters.count() > 0 && (args.files.len() > 1 || !args.fit.each_clock()) {
-        let text = "--filters is for an engine of one kernel that takes a pair in each clock; leave out the other kernels, --ii and --fit";
-        return Err(Failure::Usage(text.into()));
-    }
+    args.filters.check_engine(args.files.len(), &args.fit)?;
+    args.filters.check_page(args.report.is_some())?;
     if args.files.len() > 1 && args.own.has_axi() {
         return Err(Failure::Usage(
             "--wrapper axi is around an engine of one kernel; build each into a folder of its own".into(),

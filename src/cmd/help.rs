@@ -155,7 +155,7 @@ static PAGES: &[Page] = &[
         command: "run",
         headings: &[
             (PROBLEM, &["i", "j", "params", "cells", "periodic", "segments"]),
-            (PLACE, &["backend"]),
+            (PLACE, &["backend", "predict"]),
             (ENGINE, &["pipelines", "groups", "filters", "ii"]),
             (OUTPUT, &["output", "raw", "flags", "profile", "trace", "json", "report", "quiet"]),
         ],
@@ -171,13 +171,17 @@ static PAGES: &[Page] = &[
                 "run p2p --i i.csv --j j.csv --param eps2=0 -o out.csv --flags --json stats.json",
                 "files, and what raised a flag",
             ),
+            (
+                "run lj.pg2 --i i.csv --j j.csv --cells 0.1 --filters 9 --predict ulx3s",
+                "the time on a board that is not there",
+            ),
         ],
     },
     Page {
         command: "synth",
         headings: &[
             ("Where it goes", &["board", "device", "target", "area_only", "ethernet"]),
-            (ENGINE, &["pipelines", "groups", "ii", "fit", "jmem", "stream", "dsp"]),
+            (ENGINE, &["pipelines", "groups", "filters", "ii", "fit", "jmem", "stream", "dsp"]),
             ("Clock and placement", &["freq", "schedule", "seed", "seeds"]),
             (OUTPUT, &["output", "report", "quiet"]),
         ],

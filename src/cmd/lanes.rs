@@ -1,5 +1,6 @@
 //! The options that say how many lanes an engine has, and how they are fed.
 
+use super::folding::FitArgs;
 use hdl::engine::{FEWEST_FILTERS, MOST_FILTERS, usual, usual_groups};
 use pairforge::backends::{BACKENDS, Entry};
 use terminal::failure::Failure;
@@ -72,6 +73,25 @@ impl FilterArgs {
     /// Filters of each pipeline; 0 for none.
     pub fn count(&self) -> u32 {
         self.filters.unwrap_or(0)
+    }
+
+    /// Refuses filters in an engine of several kernels, and in one with pairs every several clocks.
+    pub fn check_engine(&self, kernels: usize, fit: &FitArgs) -> Result<(), Failure> {
+        if self.count() == 0 || kernels == 1 && fit.each_clock() {
+            return Ok(());
+        }
+        let text = "--filters is for an engine of one kernel that takes a pair in each clock; leave out the other kernels, --ii and --fit";
+        Err(Failure::Usage(text.into()))
+    }
+
+    /// Refuses a page where there are filters.
+    pub fn check_page(&self, is_wanted: bool) -> Result<(), Failure> {
+        if self.count() == 0 || !is_wanted {
+            return Ok(());
+        }
+        let text = "the page of --report draws one pipeline with all that a line costs, and a kernel before which filters stand is two, \
+                    of which each line is in one or in both; leave out --filters, or --report, and see `explain --filters`";
+        Err(Failure::Usage(text.into()))
     }
 
     /// Refuses filters where there is no engine of one's own to have them.

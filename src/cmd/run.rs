@@ -2,6 +2,7 @@
 //! list.
 
 mod page;
+mod predict;
 mod profile;
 mod raised;
 mod work;
@@ -12,6 +13,7 @@ use pairforge::backends::{self, BACKENDS, BackendOptions};
 use pg2::graph::PinClass;
 use pipelines::cells::Report;
 use pipelines::job::Outcome;
+use predict::PredictArgs;
 use profile::Profile;
 use raised::Raised;
 use serde::Serialize;
@@ -61,6 +63,8 @@ pub struct Args {
     fold: FoldArgs,
     #[command(flatten)]
     which: work::Which,
+    #[command(flatten)]
+    predict: PredictArgs,
     /// Write a waveform (backend cycle)
     #[arg(long, value_name = "W.fst")]
     trace: Option<PathBuf>,
@@ -87,6 +91,8 @@ impl Args {
     /// Where the results go: to standard output where nobody says otherwise and nothing else is asked for there.
     fn output(&self) -> Option<PathBuf> {
         let is_taken = [&self.json, &self.report].into_iter().flatten().any(|path| files::is_standard(path));
+        // A prediction has none.
+        let is_taken = is_taken || self.predict.is_given();
         self.output.clone().or((!is_taken).then(|| "-".into()))
     }
 }
@@ -99,6 +105,9 @@ struct Stats {
     nj: usize,
     pairs: u64,
     seconds: f64,
+    /// Of a prediction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted: Option<predict::Place>,
     cycles: Option<u64>,
     utilisation: Option<f64>,
     /// Of an engine with filters.
@@ -136,8 +145,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
             entry.name
         )));
     }
-    args.fold.check(entry)?;
-    args.filters.check(entry)?;
+    if !args.predict.is_given() {
+        args.fold.check(entry)?;
+        args.filters.check(entry)?;
+    }
     let (kernel, graph) = source::load(&args.file)?;
     if args.flags && graph.pins_of(PinClass::Fout).any(|(_, pin)| pin.name == csv::FLAGS) {
         let what =
@@ -154,9 +165,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
         place: place.to_string(),
         ..BackendOptions::default()
     };
-    let mut backend = (entry.open)(&options);
+    let mut model = args.predict.model(&graph, &options)?;
+    let mut opened = model.is_none().then(|| (entry.open)(&options));
+    let backend = model.as_mut().map(|m| &mut m.backend).or(opened.as_mut()).expect("one of both is there");
     let [i, j, params, outputs] = [PinClass::Ipin, PinClass::Jpin, PinClass::Param, PinClass::Fout]
-        .map(|class| held_columns(&graph, class, &*backend));
+        .map(|class| held_columns(&graph, class, &**backend));
     let params = parameters(&params, &args.params, args.raw)?;
     let targets = csv::read(&args.i, &i, args.raw)?;
     let sources = csv::read(&args.j, &j, args.raw)?;
@@ -167,10 +180,20 @@ pub fn run(args: Args) -> Result<(), Failure> {
         output::tell(&profile.text());
     }
     let started = Instant::now();
-    let work = Work::new(&args.which, &graph, &*backend, targets, sources)?;
+    let work = Work::new(&args.which, &graph, &**backend, targets, sources)?;
     let mut progress = Progress::new(format!("running on {}", args.backend), ni);
     let outcome = backend.run(&work.job(&graph, &params), &mut |done| progress.at(done))?;
     drop(progress);
+    if let Some(model) = &model {
+        let (seconds, predicted) = (model.seconds(&outcome), Some(model.place.clone()));
+        let stats = Stats {
+            backend: predict::BACKEND.into(),
+            predicted,
+            ..stats(&args, (ni, nj), seconds, &outcome, work, Vec::new())
+        };
+        args.json.iter().try_for_each(|path| output::write_json(path, &stats))?;
+        return output::print(&model.text(&outcome));
+    }
     let (results, flags) = work.restored(outcome.results, outcome.flags);
     let outcome = Outcome { results, flags, ..outcome };
     let seconds = started.elapsed().as_secs_f64();
@@ -204,6 +227,7 @@ fn stats(
         nj,
         pairs: outcome.pairs,
         seconds,
+        predicted: None,
         cycles: outcome.cycles,
         utilisation: outcome.utilisation(),
         filters: outcome.filtered.map(|f| Filters { each: f.filters, passed: f.passed, busy: outcome.busy() }),

@@ -4,7 +4,7 @@ use super::build::BlockArgs;
 use super::build::page::Drawn;
 use super::build::several::{Kernel, load};
 use super::folding::FitArgs;
-use super::lanes::{GroupArgs, each};
+use super::lanes::{FilterArgs, GroupArgs, each};
 use flow::summary::{Engine, Summary};
 use flow::{Goal, GroupSample, SynthesisJob, SynthesisOutcome, names, report};
 use hdl::board::pll::Source;
@@ -16,6 +16,7 @@ use hdl::export::{PROJECT_FILES, Text, board_project};
 use hdl::rtl::netlist::Netlist;
 use pairforge::kernel::fit::{Wanted, crowded};
 use pg2::backend::build::Built;
+use pg2::backend::filtered::build_filtered;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use terminal::failure::Failure;
@@ -59,6 +60,8 @@ pub struct Args {
     #[command(flatten)]
     groups: GroupArgs,
     #[command(flatten)]
+    filters: FilterArgs,
+    #[command(flatten)]
     fit: FitArgs,
     /// Clock frequency to reach, by default the usual one of the board or family; a board gets the next that its PLL can make
     #[arg(long, value_name = "MHZ", value_parser = super::build::mhz)]
@@ -101,6 +104,8 @@ impl Args {
 /// Compiles, runs the tools, and writes what came of it; the results of an earlier run are removed first, so that what
 /// lies in the folder always belongs together.
 pub fn run(args: Args) -> Result<(), Failure> {
+    args.filters.check_engine(args.files.len(), &args.fit)?;
+    args.filters.check_page(args.report.is_some())?;
     let goal = place::goal(&args)?;
     let (clock, source) = place::clock(&args, goal)?;
     let tools = super::tools();
@@ -182,7 +187,13 @@ fn made(args: &Args, goal: Goal, clock: Clock, kernels: &[Kernel]) -> Result<Mad
     for (k, Kernel { graph, sources, .. }) in kernels.iter().enumerate() {
         wanted.push(Wanted { graph, sources, clock, pipelines: each(&args.pipelines, (k, count), "--pipelines")? });
     }
-    let built = args.fit.build_all(&wanted, &|k, built| place::config(args, goal, built, (k, count)))?;
+    let built = match args.filters.count() {
+        0 => args.fit.build_all(&wanted, &|k, built| place::config(args, goal, built, (k, count)))?,
+        _ => {
+            let Kernel { graph, sources, .. } = &kernels[0];
+            vec![build_filtered(graph, clock, sources, Vec::new()).map_err(Failure::Input)?]
+        }
+    };
     let config = |(k, built)| place::config(args, goal, built, (k, count));
     let configs = built.iter().enumerate().map(config).collect::<Result<Vec<_>, Failure>>()?;
     let engines = configs.iter().zip(&built).map(|(c, b): (_, &Built)| design(c, &b.netlist)).collect();
@@ -303,6 +314,7 @@ fn engine_of((built, config): (&Built, &Config)) -> Engine {
         jmem_records: config.jmem_records,
         latency: built.schedule.depth,
         ii: config.ii,
+        filters: config.filters,
     }
 }
 
@@ -362,6 +374,7 @@ fn summary(goal: Goal, (all, configs): (&[Built], &[Config]), clock: Clock, outc
         segments: config.segments,
         latency: built.schedule.depth,
         ii: config.ii,
+        filters: config.filters,
         kernels: all.iter().zip(configs).map(engine_of).collect(),
         tools: outcome.tools.clone(),
     }

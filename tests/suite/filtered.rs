@@ -83,6 +83,40 @@ fn an_engine_with_filters_behind_a_stream_says_how_many_it_has() {
     assert!(found["filters"]["busy"].as_f64() > Some(0.0) && found["utilisation"].as_f64() <= Some(1.0), "{found}");
 }
 
+/// Targets and sources on a square whose side keeps their density.
+fn scattered(p: &Place, targets: usize, sources: usize) {
+    let side = (sources as f64).sqrt() / 3.0;
+    let mut random = testkit::Random::new(7);
+    let mut records = |head: &str, count: usize, columns: usize| {
+        (0..count).fold(format!("{head}\n"), |text, _| {
+            let numbers: Vec<String> = (0..columns).map(|_| format!("{}", random.unit() * side)).collect();
+            text + &numbers.join(",") + "\n"
+        })
+    };
+    p.write("many_i.csv", records("x[0],x[1]", targets, 2));
+    p.write("many_j.csv", records("y[0],y[1],m", sources, 3));
+}
+
+#[test]
+fn predicted_clocks_are_those_that_an_engine_with_filters_counts() {
+    if !has_verilator() {
+        return;
+    }
+    let p = place();
+    // Few pairs pass, about one in six, and more than a pipeline takes.
+    for (targets, sources, cut2) in [(40, 200, 0.1), (90, 500, 20.0), (150, 1000, 60.0)] {
+        scattered(&p, targets, sources);
+        let run = format!("run cut.pg2 --i many_i.csv --j many_j.csv --param cut2={cut2} --pipelines 1 --filters 6");
+        p.run(&format!("{run} --backend cycle -o out.csv --json counted.json")).expect(0);
+        let said = p.run(&format!("{run} --predict engine --json predicted.json")).expect(0).out;
+        let [counted, predicted] = ["counted.json", "predicted.json"].map(|name| p.json(name));
+        assert_eq!(predicted["filters"]["passed"], counted["filters"]["passed"]);
+        let [is, was] = [&predicted, &counted].map(|json| json["cycles"].as_f64().expect("clocks"));
+        assert!((is / was - 1.0).abs() < 0.05, "{targets} targets, {sources} sources: {is} clocks, not {was}");
+        assert!(said.contains(&format!("{is} clocks")) && predicted["predicted"]["name"] == "engine", "{said}");
+    }
+}
+
 #[test]
 fn what_cannot_have_filters_is_refused_with_the_reason() {
     let p = place();
@@ -100,6 +134,17 @@ fn what_cannot_have_filters_is_refused_with_the_reason() {
         ("build cut.pg2 -o d --filters 4 --fit ecp5-25 --target ecp5", 2, vec!["takes a pair in each clock", "--fit"]),
         ("build cut.pg2 plain.pg2 -o d --filters 4", 2, vec!["one kernel", "the other kernels"]),
         ("build cut.pg2 -o d --filters 4 --bare", 2, vec!["--filters", "--bare"]),
+        ("build cut.pg2 -o d --filters 4 --report page.html", 2, vec!["draws one pipeline", "`explain --filters`"]),
+        (
+            "synth cut.pg2 -o d --device ecp5-85 --filters 4 --report page.html",
+            2,
+            vec!["draws one pipeline", "--filters"],
+        ),
+        ("synth cut.pg2 -o d --device ecp5-85 --filters 4 --ii 2", 2, vec!["takes a pair in each clock", "--ii"]),
+        ("synth cut.pg2 plain.pg2 -o d --device ecp5-85 --filters 4", 2, vec!["one kernel", "the other kernels"]),
+        ("synth plain.pg2 -o d --device ecp5-85 --filters 4", 1, vec!["plain has no filter"]),
+        ("run plain.pg2 --i a.csv --j b.csv --filters 4 --predict engine", 1, vec!["plain has no filter"]),
+        ("run plain.pg2 --i a.csv --j b.csv --predict nowhere", 2, vec!["no board `nowhere`", "`engine`", "ulx3s"]),
         ("build cut.pg2 -o d --filters 1", 2, vec!["--filters", "2..=16"]),
         ("build cut.pg2 -o d --filters 17", 2, vec!["--filters", "2..=16"]),
         (&format!("{run} --filters 4"), 1, vec!["plain has no filter"]),

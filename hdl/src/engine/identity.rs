@@ -7,6 +7,8 @@ use super::{Config, Layout};
 const NAME_BYTES: usize = 28;
 /// Version of the answer to IDENT: changes with it, or with the packets of the engine.
 pub const IDENT_VERSION: u32 = 1;
+/// Bits in which the filters stand above the capacity of a segment list, which needs far fewer.
+const FILTER_SHIFT: u32 = 24;
 /// Bytes of [`EngineIdentity::bytes`].
 pub const ENGINE_BYTES: usize = 48;
 
@@ -26,7 +28,7 @@ pub struct EngineIdentity {
     pub jmem_records: u32,
     /// Capacity of a run's segment list.
     pub segments: u32,
-    /// Filters in front of each pipeline; a link does not tell of them, since boards have none.
+    /// Filters in front of each pipeline; 0 for none.
     pub filters: u32,
 }
 
@@ -83,16 +85,21 @@ impl EngineIdentity {
         std::array::from_fn(|k| bytes.get(k).copied().unwrap_or(0))
     }
 
-    /// All of it, low byte first: lanes, capacities of a segment list and of the j memory, hash, name.
+    /// The capacity of a segment list with the filters above it, and that of the j memory.
+    pub(crate) fn sizes(&self) -> [u32; 2] {
+        [self.filters << FILTER_SHIFT | self.segments, self.jmem_records]
+    }
+
+    /// All of it, low byte first: lanes, sizes, hash, name.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut bytes = self.lanes().to_vec();
-        [self.segments, self.jmem_records].iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+        self.sizes().iter().for_each(|word| bytes.extend(word.to_le_bytes()));
         bytes.extend(self.hash.to_le_bytes());
         bytes.extend(self.name());
         bytes
     }
 
-    pub(crate) fn decode(lanes: &[u8], words: [u32; 2], hash: u64, name: &[u8]) -> EngineIdentity {
+    pub(crate) fn decode(lanes: &[u8], sizes: [u32; 2], hash: u64, name: &[u8]) -> EngineIdentity {
         let name: Vec<u8> = name.iter().copied().take_while(|b| *b != 0).collect();
         EngineIdentity {
             kernel: String::from_utf8_lossy(&name).into_owned(),
@@ -101,9 +108,9 @@ impl EngineIdentity {
             groups: lanes[1] as u32,
             i_banks: lanes[2] as u32,
             ii: lanes[3] as u32 + 1,
-            segments: words[0],
-            filters: 0,
-            jmem_records: words[1],
+            segments: sizes[0] & !(!0 << FILTER_SHIFT),
+            filters: sizes[0] >> FILTER_SHIFT,
+            jmem_records: sizes[1],
         }
     }
 
@@ -124,9 +131,8 @@ pub struct Ident {
     pub record_words: [u32; 4],
 }
 
-/// Bits of the answer's first word in which the words of a beat and the filters stand.
+/// Bits of the answer's first word in which the words of a beat stand.
 const BEAT_SHIFT: u32 = 8;
-const FILTER_SHIFT: u32 = 16;
 
 impl Ident {
     /// That of an engine for a kernel with that hash.
@@ -143,8 +149,7 @@ impl Ident {
     pub fn packet(&self) -> [u32; IDENT_WORDS] {
         let bytes = self.engine.bytes();
         let engine = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-        let geometry = self.engine.filters << FILTER_SHIFT | (self.stream_bits / 32) << BEAT_SHIFT;
-        let head = IDENT_REPLY << 24 | geometry | IDENT_VERSION;
+        let head = IDENT_REPLY << 24 | (self.stream_bits / 32) << BEAT_SHIFT | IDENT_VERSION;
         let mut all = std::iter::once(head).chain(engine).chain(self.record_words);
         std::array::from_fn(|_| all.next().expect("the words of an identity"))
     }
@@ -173,7 +178,7 @@ impl Ident {
         for (to, word) in bytes.chunks_exact_mut(4).zip(&words[1..]) {
             to.copy_from_slice(&word.to_le_bytes());
         }
-        let engine = EngineIdentity { filters: head >> FILTER_SHIFT & 0xff, ..EngineIdentity::of_bytes(&bytes) };
+        let engine = EngineIdentity::of_bytes(&bytes);
         engine.verify(32 * beat_words).map_err(|e| format!("its engine's identity makes no sense: {e}"))?;
         let record_words = std::array::from_fn(|k| words[1 + ENGINE_BYTES / 4 + k]);
         Ok(Ident { engine, stream_bits: 32 * beat_words, record_words })

@@ -131,7 +131,7 @@ impl Identity {
         let line = [self.clock_hz, self.baud];
         if let [engine] = &self.engines[..] {
             bytes.extend(engine.lanes());
-            let words = [engine.segments, engine.jmem_records].into_iter().chain(line);
+            let words = engine.sizes().into_iter().chain(line);
             words.for_each(|word| bytes.extend(word.to_le_bytes()));
             bytes.extend(engine.hash.to_le_bytes());
             bytes.extend(engine.name());

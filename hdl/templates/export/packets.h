@@ -110,9 +110,9 @@ static inline const char *pairforge_read_identity(struct pairforge_words p, stru
     id->groups = p.at[1] >> 8 & 0xff;
     if (id->groups == 0 || (p.at[1] & 0xff) < id->groups) return "its identity makes no sense";
     /* With filters in front of its pipelines, each of these has a target. */
-    uint32_t filters = p.at[0] >> 16 & 0xff;
+    uint32_t filters = p.at[2] >> 24;
     id->lanes = (p.at[1] & 0xff) / id->groups * (filters ? filters : 1);
-    id->segments = p.at[2];
+    id->segments = p.at[2] & 0xffffff;
     id->j_records = p.at[3];
     id->hash = (uint64_t)p.at[5] << 32 | p.at[4];
     for (int k = 0; k < 28; k++) id->kernel[k] = (char)(p.at[6 + k / 4] >> (8 * (k % 4)));

@@ -109,13 +109,15 @@ fn an_identity_is_refused_or_that_of_a_board_that_can_be_built() {
 fn every_limit_of_an_engine_holds_for_the_identity_of_one() {
     let one = identity(32, 11, 11);
     type Change = fn(&mut EngineIdentity);
-    let wrong: [(&str, Change); 8] = [
+    let wrong: [(&str, Change); 10] = [
         ("pipelines, not 0", |e| e.pipelines = 0),
         ("lane groups, not 0", |e| e.groups = 0),
         ("2 pipelines do not make 3", |e| e.groups = 3),
         ("2 pipelines do not make 4", |e| e.groups = 4),
         ("banks of i registers, not 0", |e| e.i_banks = 0),
         ("segments in a list, not 0", |e| e.segments = 0),
+        ("filters in front of a pipeline, not 17", |e| e.filters = 17),
+        ("filters in front of a pipeline, not 1", |e| e.filters = 1),
         ("records of j memory, not 0", |e| e.jmem_records = 0),
         ("records of j memory, not 4294967295", |e| e.jmem_records = u32::MAX),
     ];

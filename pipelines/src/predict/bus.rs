@@ -4,6 +4,7 @@
 //! between the bus and the engines holds some of them.
 
 use super::engines::Engines;
+use super::passing::Filtered;
 use super::{LinkUse, Setup, ends, take_blank};
 use hdl::engine::Config;
 use hdl::engine::link::{Board, LinkError, Receive};
@@ -37,11 +38,16 @@ pub struct PredictedBus {
 
 impl PredictedBus {
     /// A board with engines, to which a bus takes `rate` bytes a second in each direction.
-    pub fn new(configs: Vec<Config>, (setup, rate): (&Setup, f64), seen: Arc<Mutex<LinkUse>>) -> PredictedBus {
+    pub fn new(
+        configs: Vec<Config>,
+        filtered: &Filtered,
+        (setup, rate): (&Setup, f64),
+        seen: Arc<Mutex<LinkUse>>,
+    ) -> PredictedBus {
         let clock_hz = setup.clock_mhz * 1e6;
         let beat_bytes = 4 * configs[0].beat_words();
         PredictedBus {
-            engines: Engines::new(&configs),
+            engines: Engines::new(&configs, filtered),
             configs,
             clock_hz,
             beat_clocks: (beat_bytes as f64 * clock_hz / rate).max(1.0),

@@ -3,8 +3,11 @@
 //! Two costs are left out, since they do not show: the scan of the segment lists before a LOAD_J, and the capacity of the ring of
 //! lists, which holds those of two runs.
 
+use super::passing::{Counts, Filtered, Passing, Queues};
 use hdl::engine::Config;
-use hdl::engine::protocol::{END, END_REPLY, I, LOAD_J, PARAM, RESULT, RUN, RUN_HOLD, STATUS, STATUS_REPLY, Segment};
+use hdl::engine::protocol::{
+    END, END_REPLY, I, LOAD_J, PARAM, RESULT, RUN, RUN_HOLD, RUN_KEEP, STATUS, STATUS_REPLY, Segment,
+};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::SplitMix64;
 use std::collections::VecDeque;
@@ -35,12 +38,19 @@ struct Held {
     segments: Arc<Vec<Segment>>,
     n: u32,
     tag: u32,
+    keep: bool,
     hold: bool,
+    /// The pairs that pass filters, and when the last source wants to go then.
+    counts: Counts,
+    passes: Option<u64>,
 }
 
 /// A lane group.
 struct Group {
     held: VecDeque<Held>,
+    /// Behind filters, the queues of pairs; and whether the sums of the last targets are held.
+    queues: Queues,
+    holds: bool,
     /// When the last pair so far went, and when a bank became free.
     free: u64,
     /// Beats that the queue of results still has space for, and when the last one left it.
@@ -55,6 +65,7 @@ struct Group {
 struct Run {
     tag: u32,
     group: usize,
+    keep: bool,
     hold: bool,
     segments: Arc<Vec<Segment>>,
 }
@@ -62,6 +73,8 @@ struct Run {
 /// An engine's clocks.
 pub struct Engine {
     config: Config,
+    /// The test of pairs, of an engine with filters.
+    passing: Option<Passing>,
     /// Beats with their time, before the decoder.
     input: VecDeque<(u64, Vec<u32>, bool)>,
     /// The packet at hand: its words so far, whether what it waits for is there, and whether it is whole.
@@ -89,10 +102,19 @@ pub struct Engine {
 }
 
 impl Engine {
-    pub fn new(config: &Config) -> Engine {
+    /// An engine; the kernel of one with filters is given.
+    pub fn new(config: &Config, filtered: &Filtered) -> Engine {
         let most = config.result_head_words() + config.lanes() * config.layout.result_words();
         let room = (2 * most.div_ceil(config.beat_words())).next_power_of_two().max(4) as u64;
-        let group = || Group { held: VecDeque::new(), free: 0, room, room_at: 0, results: VecDeque::new() };
+        let group = || Group {
+            held: VecDeque::new(),
+            queues: Queues::default(),
+            holds: false,
+            free: 0,
+            room,
+            room_at: 0,
+            results: VecDeque::new(),
+        };
         Engine {
             input: VecDeque::new(),
             packet: Vec::new(),
@@ -111,6 +133,7 @@ impl Engine {
             pairs: 0,
             random: SplitMix64::seed_from_u64(1),
             now: 0,
+            passing: Passing::new(config, filtered),
             config: config.clone(),
         }
     }
@@ -188,9 +211,28 @@ impl Engine {
 
     /// When the last pair of the targets in front wants to go.
     fn ready(&self, group: &Group, held: &Held) -> u64 {
+        if let Some(at) = held.passes {
+            return at;
+        }
         let ii = self.config.ii as u64;
         // Pairs go every so many clocks, counted from any fixed one.
         held.from.max(group.free).next_multiple_of(ii) + ii * held.sources.max(1)
+    }
+
+    /// Lets the sources of the targets in front pass the filters, once it is known when they can begin.
+    fn pass(&mut self, k: usize) {
+        let drain = self.drain();
+        let Group { held, queues, free, holds, .. } = &mut self.groups[k];
+        if let Some(front) = held.front_mut().filter(|front| self.passing.is_some() && front.passes.is_none()) {
+            // Sums that are held and not kept are given up when no pair adds to them.
+            let given_up = if *holds && !front.keep { queues.empty_from() + drain } else { 0 };
+            front.passes = Some(queues.pass(front.from.max(*free).max(given_up), &front.counts));
+        }
+    }
+
+    /// Clocks until nothing of a pair is under way.
+    fn drain(&self) -> u64 {
+        self.config.pipeline_latency as u64 + COLLECT
     }
 
     /// Lets clocks pass.
@@ -207,13 +249,14 @@ impl Engine {
 
     /// The targets in front of a lane group are done, if that is so by now.
     fn finish(&mut self, k: usize) -> bool {
+        self.pass(k);
         let group = &self.groups[k];
         let Some(front) = group.held.front() else { return false };
         let words = self.config.result_head_words() + front.n * self.config.layout.result_words();
         let beats = words.div_ceil(self.config.beat_words()) as u64;
         let ready = self.ready(group, front);
         // Lanes that give their results word by word keep one at a time.
-        let by_word = self.config.slices().is_some();
+        let by_word = self.config.slices().is_some() || self.passing.is_some();
         let has_room = if by_word { group.room == self.room } else { group.room >= beats };
         if ready > self.now || !(front.hold || has_room) {
             return false;
@@ -227,13 +270,17 @@ impl Engine {
         let Some(front) = group.held.pop_front() else { return false };
         // Who had to wait for space goes when the last beat that made it has left.
         group.free = if front.hold { ready } else { ready.max(group.room_at) };
-        self.busy += front.sources;
+        group.holds = front.hold;
+        self.busy += match self.passing {
+            Some(_) => front.counts.passed.iter().sum(),
+            None => front.sources,
+        };
         self.pairs += front.sources * front.n as u64;
         if !front.hold {
             group.room -= beats;
             let mut packet = vec![RESULT << 24 | front.n, front.tag];
             packet.resize(self.config.result_head_words() as usize, 0);
-            let at = group.free + latency;
+            let at = group.free.max(group.queues.empty_from()) + latency;
             for _ in packet.len()..words as usize {
                 packet.push(self.random.random());
             }
@@ -285,7 +332,8 @@ impl Engine {
                 if self.groups.iter().any(waits) { None } else { free(&self.groups) }
             }
             PARAM if self.groups.iter().all(quiet) => {
-                free(&self.groups).map(|at| if at == 0 { 0 } else { at + self.config.pipeline_latency as u64 })
+                let at = free(&self.groups)?.max(self.groups.iter().map(|g| g.queues.empty_from()).max()?);
+                Some(if at == 0 { 0 } else { at + self.config.pipeline_latency as u64 })
             }
             I => {
                 let group = &self.groups[self.run.group];
@@ -318,20 +366,27 @@ impl Engine {
                 let pairs = p[4..].chunks_exact(2).take(count);
                 let segments = pairs.map(|s| Segment { first: s[0], count: s[1] }).collect();
                 let group = (p[3] >> 24) as usize % self.groups.len();
-                self.run = Run { tag: p[1], group, hold: p[0] & RUN_HOLD != 0, segments: Arc::new(segments) };
+                let [keep, hold] = [RUN_KEEP, RUN_HOLD].map(|bit| p[0] & bit != 0);
+                self.run = Run { tag: p[1], group, keep, hold, segments: Arc::new(segments) };
             }
             I => {
                 let segments = self.run.segments.clone();
                 let from = self.at + WALK + self.spread(SPREAD_WALK);
+                let counts = self.passing.as_ref().map(|test| test.count(&p[1..], &segments)).unwrap_or_default();
                 self.groups[self.run.group].held.push_back(Held {
                     from,
                     sources: segments.iter().map(|s| s.count as u64).sum(),
                     segments,
                     n: p[0] & 0xff_ffff,
                     tag: self.run.tag,
+                    keep: self.run.keep,
                     hold: self.run.hold,
+                    counts,
+                    passes: None,
                 });
             }
+            PARAM => self.passing.iter_mut().for_each(|test| test.set(&p[1..])),
+            LOAD_J if p.len() > 3 => self.passing.iter_mut().for_each(|test| test.load(p[1], &p[3..])),
             STATUS => {
                 let counters = [self.cycles, self.busy, self.pairs];
                 let words = counters.iter().flat_map(|c| [*c as u32, (c >> 32) as u32]);

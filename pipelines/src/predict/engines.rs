@@ -1,6 +1,7 @@
 //! All engines of a board: one by itself, or several behind the switch with its queues.
 
 use super::engine::Engine;
+use super::passing::Filtered;
 use hdl::engine::Config;
 use hdl::engine::switch::{QUEUE, Switch, To};
 use std::collections::VecDeque;
@@ -15,9 +16,10 @@ pub struct Engines {
 }
 
 impl Engines {
-    pub fn new(configs: &[Config]) -> Engines {
+    /// Engines of these configurations; the kernel of one with filters is given.
+    pub fn new(configs: &[Config], filtered: &Filtered) -> Engines {
         Engines {
-            engines: configs.iter().map(Engine::new).collect(),
+            engines: configs.iter().map(|config| Engine::new(config, filtered)).collect(),
             switch: (configs.len() > 1).then(|| Switch::new(configs.to_vec())),
             queues: vec![VecDeque::new(); configs.len()],
         }

@@ -1,6 +1,7 @@
 //! The same over Ethernet: both ends of the link as they are, on a wire of so many bytes a second, and the engine's clocks.
 
 use super::engines::Engines;
+use super::passing::Filtered;
 use super::{LinkUse, Setup, ends, packed, take_blank};
 use hdl::engine::Config;
 use hdl::engine::link::{Board, LinkError, Receive};
@@ -26,6 +27,7 @@ pub struct PredictedNetwork {
     host: HostEnd<Datagrams>,
     board: BoardEnd,
     engines: Engines,
+    filtered: Filtered,
     clock_hz: f64,
     /// Bytes a second in each direction.
     rate: f64,
@@ -55,6 +57,7 @@ impl PredictedNetwork {
     /// A board with engines, whose session is not open yet. The error says what cannot be built.
     pub fn new(
         configs: Vec<Config>,
+        filtered: Filtered,
         identity: Identity,
         (setup, rate): (&Setup, f64),
         seen: Arc<Mutex<LinkUse>>,
@@ -65,7 +68,8 @@ impl PredictedNetwork {
             // A group of targets may compute for long in the time that is predicted.
             host: HostEnd::new(1, Timeouts { stall: Duration::from_secs(1 << 30), ..Timeouts::default() }),
             board: BoardEnd::new(identity),
-            engines: Engines::new(&configs),
+            engines: Engines::new(&configs, &filtered),
+            filtered,
             configs,
             clock_hz,
             rate,
@@ -108,7 +112,7 @@ impl PredictedNetwork {
         }
         while let Some(datagram) = due(&mut self.to_board, self.now) {
             if self.board.receive(time, HOST, &datagram) {
-                self.engines = Engines::new(&self.configs);
+                self.engines = Engines::new(&self.configs, &self.filtered);
             }
             moved = true;
         }

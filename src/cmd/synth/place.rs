@@ -130,15 +130,24 @@ pub(super) fn config(args: &Args, goal: Goal, built: &Built, place: (usize, usiz
     // A lane whose area is counted may be meant for a device too.
     let device = goal.device().or(args.fit.device());
     let words = args.jmem.as_ref().map(|words| each(words, place, "--jmem")).transpose()?;
+    let filters = args.filters.count();
     let share = Share::of(device, place.1).with_words(words);
     let config = Config {
         jmem_records: share.records(&layout, built.library.clock.target),
         pipelines: if alone { 1 } else { pipelines },
         groups: if alone { 1 } else { args.groups.of(pipelines, place)? },
-        i_banks: if alone { 1 } else { share.i_banks },
+        // Filters have two banks, alone too.
+        i_banks: if filters > 0 {
+            usual::I_BANKS
+        } else if alone {
+            1
+        } else {
+            share.i_banks
+        },
         stream_bits: args.stream.parse().unwrap_or(usual::STREAM_BITS),
         segments: share.segments,
         ii: built.ii(),
+        filters,
         ..Config::usual(layout, built.schedule.depth)
     };
     config.verify().map_err(Failure::Input)?;
