@@ -3,6 +3,7 @@
 //! An answer that needs an analysis which is not finished says so in `missing`, and is asked for again when it is ([`crate::beside`]).
 
 use crate::document::{Document, MOST};
+use crate::system::{self, EDITOR, Stop, within_or_stopped};
 use crate::uri::uri_of;
 use hdl::circuit::target::Clock;
 use hdl::{Bounds, Format};
@@ -14,8 +15,6 @@ use pg2::syntax::names::{Definition, Kind, names};
 use pg2::syntax::sources::{Loaded, Sources};
 use std::path::Path;
 use std::sync::Arc;
-use terminal::include;
-use terminal::tables::{EDITOR, Stop, within_or_stopped};
 
 /// Kernels of more operators are not built for the sake of a hover.
 const MOST_BUILT: usize = 3000;
@@ -117,13 +116,13 @@ pub fn sources(document: &mut Document) -> Arc<Sources> {
         return known.clone();
     }
     let path = document.path();
-    let key = path.as_ref().map_or_else(|| document.uri.to_string(), |p| include::key(p));
+    let key = path.as_ref().map_or_else(|| document.uri.to_string(), |p| system::key(p));
     let own = Loaded { key, origin: document.uri.to_string(), text: document.text.to_string() };
     let sources = Sources::gather(own, &mut |from, name| {
         if path.is_none() {
             return Err("save this file first, so that it has a folder".into());
         }
-        let loaded = include::load(from, name)?;
+        let loaded = system::load(from, name)?;
         let origin = uri_of(Path::new(&loaded.key));
         let text = document.open.borrow().get(&loaded.key).cloned().unwrap_or(loaded.text);
         Ok(Loaded { origin, text, key: loaded.key })

@@ -7,18 +7,20 @@
 
 use crate::analysis::{self, Analysis, Missing, Pipeline, Task};
 use crate::document::Document;
-use crate::frame::{self, Incoming};
-use crate::{Server, publish};
-use lsp_server::{ErrorCode, Request, RequestId, Response};
+use crate::frame::Incoming;
+use crate::system::Stop;
+use crate::{Out, Server};
+use lsp_server::{ErrorCode, Message, Request, RequestId, Response};
 use lsp_types::Uri;
 use pg2::graph::Graph;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+#[cfg(not(target_family = "wasm"))]
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
-use terminal::tables::Stop;
 
 /// Documents that are analysed at the same time at most.
 const MOST_AT_ONCE: usize = 8;
@@ -33,6 +35,7 @@ const GRACE: Duration = Duration::from_millis(100);
 pub enum Event {
     Incoming(Incoming),
     /// The client has gone.
+    #[cfg_attr(target_family = "wasm", expect(dead_code, reason = "there are no streams that end"))]
     End,
     Analysed(Uri, Analysis),
     /// The pipeline of a document's state, where it has one.
@@ -43,13 +46,26 @@ pub enum Event {
 struct Waiting {
     request: Request,
     uri: Uri,
-    since: Instant,
+    /// When its patience is over; never where nothing is done meanwhile.
+    #[cfg_attr(target_family = "wasm", expect(dead_code, reason = "nobody waits"))]
+    until: Option<Instant>,
     missing: Missing,
     may_be_old: bool,
 }
 
+/// The threads that the work is done on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// One for each piece of work.
+    OneEach,
+    /// That of the caller, who waits for it.
+    Callers,
+}
+
 /// The work under way, and the requests that wait for it.
 pub struct Beside {
+    out: Out,
+    threads: Threads,
     events: Sender<Event>,
     analyses: BTreeMap<Uri, Stop>,
     builds: BTreeSet<Uri>,
@@ -57,11 +73,20 @@ pub struct Beside {
 }
 
 impl Beside {
-    pub fn new(events: Sender<Event>) -> Beside {
-        Beside { events, analyses: BTreeMap::new(), builds: BTreeSet::new(), waiting: Vec::new() }
+    pub fn new(events: Sender<Event>, out: Out, threads: Threads) -> Beside {
+        Beside { out, threads, events, analyses: BTreeMap::new(), builds: BTreeSet::new(), waiting: Vec::new() }
     }
 
-    /// Does something on a thread of its own; where it panics, `failed` is what comes of it.
+    /// Sends the client a message.
+    pub fn send(&self, message: impl Into<Message>) {
+        (self.out)(message.into());
+    }
+
+    fn refuse(&self, id: RequestId, code: ErrorCode, why: &str) {
+        self.send(Response::new_err(id, code as i32, why.into()));
+    }
+
+    /// Does something on a thread of its own, where there are threads; where it panics, `failed` is what comes of it.
     fn start(&self, failed: Event, work: impl FnOnce() -> Event + Send + 'static) {
         let events = self.events.clone();
         let run = move || {
@@ -69,6 +94,9 @@ impl Beside {
             // A server that has ended takes nothing any more.
             let _ = events.send(done);
         };
+        if self.threads == Threads::Callers {
+            return run();
+        }
         std::thread::Builder::new().stack_size(STACK).spawn(run).expect("the system has a thread more");
     }
 
@@ -87,25 +115,28 @@ impl Beside {
     /// Refuses the requests about a document that wait.
     pub fn refuse_about(&mut self, uri: &Uri, code: ErrorCode, why: &str) {
         let refused = self.taken(|w| w.uri == *uri);
-        refused.into_iter().for_each(|w| refuse(w.request.id, code, why));
+        refused.into_iter().for_each(|w| self.refuse(w.request.id, code, why));
     }
 
     /// Refuses a request that waits, since the client does not want its answer any more.
     pub fn cancel(&mut self, id: &RequestId) {
         let refused = self.taken(|w| w.request.id == *id);
-        refused.into_iter().for_each(|w| refuse(w.request.id, ErrorCode::RequestCanceled, "cancelled"));
+        refused.into_iter().for_each(|w| self.refuse(w.request.id, ErrorCode::RequestCanceled, "cancelled"));
     }
 
     /// Stops everything, and refuses all that waits.
     pub fn leave(&mut self) {
         self.analyses.values().for_each(|stop| stop.store(true, Ordering::Relaxed));
         let refused = std::mem::take(&mut self.waiting);
-        refused.into_iter().for_each(|w| refuse(w.request.id, ErrorCode::ServerCancelled, "the server is shut down"));
+        refused
+            .into_iter()
+            .for_each(|w| self.refuse(w.request.id, ErrorCode::ServerCancelled, "the server is shut down"));
     }
 
     /// Keeps a request until what it needs is there.
     pub fn keep(&mut self, request: Request, uri: Uri, missing: Missing) {
-        self.waiting.push(Waiting { request, uri, since: Instant::now(), missing, may_be_old: false });
+        let until = (self.threads == Threads::OneEach).then(|| Instant::now() + GRACE);
+        self.waiting.push(Waiting { request, uri, until, missing, may_be_old: false });
     }
 
     /// Whether anything about a document is under way or waits.
@@ -127,27 +158,33 @@ impl Beside {
     }
 }
 
-fn refuse(id: RequestId, code: ErrorCode, why: &str) {
-    frame::write(Response::new_err(id, code as i32, why.into()));
-}
-
 impl Server {
     /// The next event. Where there is none at once, the analyses that are wanted begin, and requests whose patience is over are answered.
-    pub fn next(&mut self, events: &Receiver<Event>) -> Event {
+    #[cfg(not(target_family = "wasm"))]
+    pub fn next(&mut self, events: &Receiver<Event>) -> Option<Event> {
         loop {
             if let Ok(event) = events.try_recv() {
-                return event;
+                return Some(event);
             }
             self.begin();
             let patient = self.beside.waiting.iter().filter(|w| w.missing == Missing::Analysis && !w.may_be_old);
-            let wait = patient.map(|w| GRACE.saturating_sub(w.since.elapsed())).min();
+            let until = patient.filter_map(|w| w.until).min();
+            let wait = until.map(|until| until.saturating_duration_since(Instant::now()));
             // The server can send itself events, so that its channel never closes.
             match events.recv_timeout(wait.unwrap_or(Duration::MAX)) {
-                Ok(event) => return event,
-                Err(RecvTimeoutError::Disconnected) => return Event::End,
+                Ok(event) => return Some(event),
+                Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => self.impatient(),
             }
         }
+    }
+
+    /// The next event where all work is done on the caller's thread; none when everything is done.
+    pub fn next_at_once(&mut self, events: &Receiver<Event>) -> Option<Event> {
+        events.try_recv().ok().or_else(|| {
+            self.begin();
+            events.try_recv().ok()
+        })
     }
 
     /// Begins what changed documents and waiting requests need.
@@ -177,8 +214,11 @@ impl Server {
     }
 
     /// Answers from the last analyses the requests that have waited long enough for new ones, as far as their answers may be old.
+    #[cfg(not(target_family = "wasm"))]
     fn impatient(&mut self) {
-        let is_over = |w: &Waiting| w.missing == Missing::Analysis && !w.may_be_old && w.since.elapsed() >= GRACE;
+        let now = Instant::now();
+        let is_late = |w: &Waiting| w.until.is_some_and(|until| until <= now);
+        let is_over = |w: &Waiting| w.missing == Missing::Analysis && !w.may_be_old && is_late(w);
         for mut waiting in self.beside.taken(is_over) {
             waiting.may_be_old = true;
             self.again(waiting);
@@ -196,7 +236,7 @@ impl Server {
         let reply = self.reply(&waiting.request);
         allow(self, false);
         match reply {
-            Ok(response) => frame::write(response),
+            Ok(response) => self.beside.send(response),
             Err((_, missing)) => self.beside.waiting.push(Waiting { missing, ..waiting }),
         }
     }
@@ -217,7 +257,7 @@ impl Server {
             && document.is_large()
         {
             document.forget();
-            terminal::memory::give_back();
+            crate::system::give_back();
         }
     }
 
@@ -228,7 +268,8 @@ impl Server {
         document.analysis = Some(analysis);
         if self.changed.remove(&uri) {
             let found = catch_unwind(AssertUnwindSafe(|| analysis::diagnostics(document))).unwrap_or_default();
-            publish(uri.clone(), document.version, found);
+            let version = document.version;
+            self.publish(uri.clone(), version, found);
         }
         self.continued(&uri);
     }

@@ -68,7 +68,7 @@ impl Document {
     /// Tells the files that include this one its text.
     pub fn tell(&self) {
         if let Some(path) = self.path() {
-            self.open.borrow_mut().insert(terminal::include::key(&path), self.text.to_string());
+            self.open.borrow_mut().insert(crate::system::key(&path), self.text.to_string());
         }
     }
 

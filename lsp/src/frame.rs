@@ -45,7 +45,8 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-fn message(json: Value) -> Incoming {
+/// The message of some JSON, or why it is none.
+pub fn message(json: Value) -> Incoming {
     let identified = json.get("id").is_some();
     match serde_json::from_value(json) {
         // `lsp-server` takes a request with an id that it cannot hold for a notification, and the client would wait.
@@ -120,8 +121,8 @@ fn headers(input: &mut impl BufRead, is_lost: bool) -> Option<Result<u64, String
 }
 
 /// Sends a message. A client that is gone is noticed when reading.
-pub fn write(message: impl Into<Message>) {
-    let _ = message.into().write(&mut std::io::stdout().lock());
+pub fn write(message: Message) {
+    let _ = message.write(&mut std::io::stdout().lock());
 }
 
 /// Answers what is no message. Its id is null, which the responses of `lsp-server` do not have.

@@ -1,6 +1,7 @@
-//! The language server of PG2 for editors, over standard input and output.
+//! The language server of PG2 for editors, over standard input and output ([`serve`]), or message by message for a program that has an
+//! editor of its own, such as a page in a browser ([`Session`]).
 //!
-//! One thread reads messages and one answers them; documents are analysed beside, each on a thread of its own ([`beside`]). So no
+//! Over standard input and output one thread reads messages and one answers them; documents are analysed beside, each on a thread of its own ([`beside`]). So no
 //! request waits for another document, and a change that is overtaken by the next one is not diagnosed. Positions in the protocol count
 //! UTF-16 units; see `document`.
 
@@ -10,16 +11,22 @@ mod answer;
 mod beside;
 mod complete;
 mod document;
+#[cfg_attr(target_family = "wasm", expect(dead_code, reason = "there are no streams"))]
 mod frame;
 mod hover;
 mod outline;
 mod rename;
+mod session;
 mod signature;
+#[cfg_attr(target_family = "wasm", path = "system/none.rs")]
+mod system;
 #[cfg(test)]
 mod tests;
 mod text;
 mod uri;
 mod workspace;
+
+pub use session::Session;
 
 use analysis::Missing;
 use beside::{Beside, Event};
@@ -41,14 +48,20 @@ use lsp_types::{
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, channel};
+use std::rc::Rc;
+#[cfg(not(target_family = "wasm"))]
 use terminal::failure::Failure;
 
+/// Where the server's messages go.
+type Out = Rc<dyn Fn(Message)>;
+
 /// Serves until the client says `exit` or goes away.
+#[cfg(not(target_family = "wasm"))]
 pub fn serve() -> Result<(), Failure> {
-    let (send, events) = channel();
+    let (send, events) = std::sync::mpsc::channel();
     let incoming = send.clone();
     std::thread::spawn(move || {
         let mut input = frame::Reader::new(std::io::stdin().lock());
@@ -59,8 +72,12 @@ pub fn serve() -> Result<(), Failure> {
         }
         let _ = incoming.send(Event::End);
     });
-    let mut server = Server::new(Beside::new(send));
-    server.serve(&events);
+    let mut server = Server::new(Beside::new(send, Rc::new(frame::write), beside::Threads::OneEach));
+    while let Some(event) = server.next(&events) {
+        if server.act(event).is_break() {
+            break;
+        }
+    }
     // The protocol wants status 1 from a server that was not asked to shut down.
     if server.shut_down { Ok(()) } else { Err(Failure::Input("the client left without `shutdown`".into())) }
 }
@@ -110,37 +127,30 @@ impl Server {
         }
     }
 
-    fn serve(&mut self, events: &Receiver<Event>) {
-        loop {
-            let message = match self.next(events) {
-                Event::End => return,
-                Event::Analysed(uri, analysis) if !self.shut_down => {
-                    self.analysed(uri, analysis);
-                    continue;
-                }
-                Event::Built(uri, state, pipeline) if !self.shut_down => {
-                    self.built(uri, state, pipeline);
-                    continue;
-                }
-                // Nobody waits for it any longer.
-                Event::Analysed(..) | Event::Built(..) => continue,
-                Event::Incoming(message) => message,
-            };
-            match message {
-                Incoming::Message(Message::Request(request)) => self.request(request),
-                Incoming::Message(Message::Notification(note)) if note.method == Exit::METHOD => return,
-                Incoming::Message(Message::Notification(note)) => self.notification(note),
-                // Nobody asked for it.
-                Incoming::Message(Message::Response(_)) => {}
-                Incoming::Malformed(code, why) => frame::refuse(code, &why),
+    /// Acts on an event; breaks where it was the last one.
+    fn act(&mut self, event: Event) -> ControlFlow<()> {
+        match event {
+            Event::End => return ControlFlow::Break(()),
+            Event::Analysed(uri, analysis) if !self.shut_down => self.analysed(uri, analysis),
+            Event::Built(uri, state, pipeline) if !self.shut_down => self.built(uri, state, pipeline),
+            // Nobody waits for it any longer.
+            Event::Analysed(..) | Event::Built(..) => {}
+            Event::Incoming(Incoming::Message(Message::Request(request))) => self.request(request),
+            Event::Incoming(Incoming::Message(Message::Notification(note))) if note.method == Exit::METHOD => {
+                return ControlFlow::Break(());
             }
+            Event::Incoming(Incoming::Message(Message::Notification(note))) => self.notification(note),
+            // Nobody asked for it.
+            Event::Incoming(Incoming::Message(Message::Response(_))) => {}
+            Event::Incoming(Incoming::Malformed(code, why)) => frame::refuse(code, &why),
         }
+        ControlFlow::Continue(())
     }
 
     fn request(&mut self, request: Request) {
         match self.reply(&request) {
             Ok(response) => {
-                frame::write(response);
+                self.beside.send(response);
                 if let Ok(about) = About::deserialize(&request.params) {
                     self.settle(&about.text_document.uri);
                 }
@@ -216,7 +226,7 @@ impl Server {
             Ok(Err(e)) => format!("wrong parameters for `{method}`: {e}"),
             Err(_) => format!("`{method}` failed inside the server"),
         };
-        notify::<LogMessage>(LogMessageParams { typ: MessageType::ERROR, message: why });
+        self.notify::<LogMessage>(LogMessageParams { typ: MessageType::ERROR, message: why });
     }
 
     fn notified(&mut self, note: Notification) -> serde_json::Result<()> {
@@ -242,13 +252,13 @@ impl Server {
                 let uri = params::<DidCloseTextDocument>(note)?.text_document.uri;
                 // From now on the file counts as it was saved.
                 if let Some(path) = self.documents.remove(&uri).and_then(|d| d.path()) {
-                    self.open.borrow_mut().remove(&terminal::include::key(&path));
+                    self.open.borrow_mut().remove(&system::key(&path));
                 }
                 self.including(&uri);
                 self.changed.remove(&uri);
                 self.beside.stop(&uri);
                 self.beside.refuse_about(&uri, ErrorCode::RequestCanceled, "the document is closed");
-                publish(uri, None, Vec::new());
+                self.publish(uri, None, Vec::new());
             }
             // What was saved may be included by others.
             DidSaveTextDocument::METHOD | DidChangeWatchedFiles::METHOD => {
@@ -262,7 +272,7 @@ impl Server {
                 };
                 self.beside.cancel(&id);
             }
-            Initialized::METHOD if self.watches => watch()?,
+            Initialized::METHOD if self.watches => self.beside.send(watching()?),
             _ => {}
         }
         Ok(())
@@ -284,6 +294,14 @@ impl Server {
         self.beside.stop(uri);
         self.beside.refuse_about(uri, ErrorCode::ContentModified, "the document has changed since");
     }
+
+    fn notify<N: Notified>(&self, params: N::Params) {
+        self.beside.send(Notification::new(N::METHOD.into(), params));
+    }
+
+    fn publish(&self, uri: Uri, version: Option<i32>, diagnostics: Vec<Diagnostic>) {
+        self.notify::<PublishDiagnostics>(PublishDiagnosticsParams { uri, diagnostics, version });
+    }
 }
 
 /// The parameters of the notification `N`.
@@ -291,12 +309,8 @@ fn params<N: Notified>(note: Notification) -> serde_json::Result<N::Params> {
     serde_json::from_value(note.params)
 }
 
-fn notify<N: Notified>(params: N::Params) {
-    frame::write(Notification::new(N::METHOD.into(), params));
-}
-
-/// Asks the client to tell of kernels that change on the disk: others include them.
-fn watch() -> serde_json::Result<()> {
+/// The request that the client tell of kernels that change on the disk: others include them.
+fn watching() -> serde_json::Result<Request> {
     let watcher = FileSystemWatcher { glob_pattern: "**/*.pg2".to_string().into(), kind: None };
     let options = DidChangeWatchedFilesRegistrationOptions { watchers: vec![watcher] };
     let registration = Registration {
@@ -305,12 +319,7 @@ fn watch() -> serde_json::Result<()> {
         register_options: Some(serde_json::to_value(options)?),
     };
     let params = serde_json::to_value(RegistrationParams { registrations: vec![registration] })?;
-    frame::write(Request::new("kernels".to_string().into(), RegisterCapability::METHOD.into(), params));
-    Ok(())
-}
-
-fn publish(uri: Uri, version: Option<i32>, diagnostics: Vec<Diagnostic>) {
-    notify::<PublishDiagnostics>(PublishDiagnosticsParams { uri, diagnostics, version });
+    Ok(Request::new("kernels".to_string().into(), RegisterCapability::METHOD.into(), params))
 }
 
 fn capabilities() -> InitializeResult {

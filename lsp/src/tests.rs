@@ -4,9 +4,9 @@ use crate::action::actions;
 use crate::analysis::{Missing, Task, built, diagnostics};
 use crate::answer;
 use crate::document::{Document, Open};
+use crate::system::Stop;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
-use terminal::tables::Stop;
 
 const TEXT: &str = "// first\n// second\nfloat18.9 x jpin;\nfixed64.30 o fout;\nconst G = 3;\nfn twice(a, b) = 2 * a + b;\ny = x * G;\n\
                     if (y > 0) {\n    o += (fixed64.30)twice(y, y);\n}\n";

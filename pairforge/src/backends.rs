@@ -20,6 +20,7 @@ pub static BACKENDS: &[Entry] = &[
     cuda::NATIVE,
     #[cfg(feature = "cuda")]
     cuda::EXACT,
+    #[cfg(not(target_family = "wasm"))]
     board::ENTRY,
 ];
 

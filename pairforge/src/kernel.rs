@@ -19,11 +19,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod design;
+pub mod csv;
+pub mod design;
 pub mod explore;
 pub mod fit;
 pub mod parts;
+pub mod raised;
 mod records;
+pub mod schedule;
 mod session;
 
 pub use design::{BuildError, Design, Engine};

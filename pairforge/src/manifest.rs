@@ -159,6 +159,11 @@ impl Manifest {
         }
     }
 
+    /// The text of the file.
+    pub fn text(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers and texts") + "\n"
+    }
+
     /// The engine, as far as what stands around it depends on it.
     pub fn config(&self) -> Config {
         Config {

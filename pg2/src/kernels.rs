@@ -1,5 +1,6 @@
 //! The shipped kernels: the files of `pg2/kernels`, embedded, and the M2L kernels that are generated.
 
+use crate::syntax::sources::Loaded;
 use std::sync::OnceLock;
 
 /// A shipped kernel.
@@ -66,6 +67,16 @@ pub fn find(name: &str) -> Option<Kernel> {
     let k = GENERATED.iter().position(|g| g.0 == name)?;
     let text = TEXTS[k].get_or_init(|| crate::gen_m2l(k as u32 + 1).expect("orders 1 to 8 have a kernel"));
     Some(Kernel { name: GENERATED[k].0, summary: GENERATED[k].1, text })
+}
+
+/// The prefix of the keys of shipped files; no path of a user begins so.
+pub const SHIPPED: &str = "shipped:";
+
+/// The shipped file that a kernel includes by `path`.
+pub fn included(path: &str) -> Option<Loaded> {
+    let name = path.strip_suffix(".pg2").unwrap_or(path);
+    let origin = format!("{name}.pg2");
+    find(name).map(|kernel| Loaded { key: SHIPPED.to_string() + &origin, origin, text: kernel.text.to_string() })
 }
 
 /// Name and summary of every shipped kernel.

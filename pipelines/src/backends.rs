@@ -6,14 +6,19 @@ use hdl::engine::{Config, usual_groups};
 use pg2::graph::Graph;
 use std::path::PathBuf;
 
+#[cfg(not(target_family = "wasm"))]
 pub mod board;
 pub mod cpu;
 #[cfg(feature = "simulate")]
 pub mod cycle;
 pub mod emulator;
+#[cfg(not(target_family = "wasm"))]
 pub mod network;
+#[cfg(not(target_family = "wasm"))]
 pub mod serial;
+#[cfg(not(target_family = "wasm"))]
 mod session;
+#[cfg(not(target_family = "wasm"))]
 mod stream;
 
 /// How to open a backend.

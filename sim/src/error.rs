@@ -39,6 +39,7 @@ pub enum SimError {
 
 impl SimError {
     /// For `map_err` on the I/O of a path.
+    #[cfg_attr(target_family = "wasm", expect(dead_code, reason = "there are no files"))]
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> SimError {
         let path = path.to_path_buf();
         move |source| SimError::Io { path, source }

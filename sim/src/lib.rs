@@ -21,6 +21,7 @@ pub mod ask;
 pub mod bench;
 #[cfg(feature = "simulate")]
 pub mod board;
+#[cfg_attr(target_family = "wasm", path = "cache/none.rs")]
 pub mod cache;
 #[cfg(feature = "simulate")]
 pub mod cycle;

@@ -17,9 +17,11 @@ use hdl::engine::{Config, design, usual};
 use hdl::export::Text;
 use hdl::rtl::names::is_plain;
 use hdl::serial::kernel_hash;
-use page::{Drawn, Schedule};
-use pairforge::kernel::fit::{Share, Wanted};
+use page::Drawn;
+use pairforge::kernel::design::{Around, made};
+use pairforge::kernel::fit::Wanted;
 use pairforge::kernel::parts;
+use pairforge::kernel::schedule::Schedule;
 use pg2::backend::build::Built;
 use pg2::backend::filtered::build_filtered;
 use pg2::graph::Graph;
@@ -159,7 +161,7 @@ impl Args {
         let stale = manifest::files_in(&self.output);
         let mut tree = output::Tree::new(&self.output);
         files.into_iter().for_each(|file| tree.add_text(&file.name, file.text));
-        let schedules = self.report.as_ref().map(|_| kernels.iter().map(Schedule::of).collect());
+        let schedules = self.report.as_ref().map(|_| kernels.iter().map(Drawn::schedule).collect());
         let written = WithSchedules { manifest, schedules };
         tree.add_json(manifest::NAME, &written);
         tree.finish(&stale)?;
@@ -276,20 +278,11 @@ fn built(args: &Args, wanted: &Wanted) -> Result<Built, Failure> {
 
 /// The engine around the pipeline of kernel `place.0` of `place.1`.
 fn config(args: &Args, built: &Built, place: (usize, usize)) -> Result<Config, Failure> {
-    let layout = built.graph.layout();
     let (pipelines, groups) = args.lanes.of(place)?;
-    let words = args.jmem.as_ref().map(|words| each(words, place, "--jmem")).transpose()?;
-    let config = Config {
-        jmem_records: Share::of(None, place.1).with_words(words).records(&layout, built.library.clock.target),
-        pipelines,
-        groups,
-        stream_bits: args.stream_bits(),
-        ii: built.ii(),
-        filters: args.filters.count(),
-        ..Config::usual(layout, built.schedule.depth)
-    };
-    config.verify().map_err(Failure::Input)?;
-    Ok(config)
+    let jmem_words = args.jmem.as_ref().map(|words| each(words, place, "--jmem")).transpose()?;
+    let (stream_bits, filters) = (args.stream_bits(), args.filters.count());
+    let around = Around { pipelines, groups, stream_bits, filters, jmem_words, engines: place.1 };
+    around.config(built).map_err(Failure::Input)
 }
 
 /// Bytes of a prefix: it begins the names of files.
@@ -305,17 +298,4 @@ fn prefix(args: &Args, graph: &Graph) -> Result<String, Failure> {
             shown(name)
         ))),
     }
-}
-
-/// The first line of each Verilog file.
-fn made(origin: &str, clock: Clock) -> String {
-    format!("// {} Verilog-2005.\n", origin_of(origin, clock))
-}
-
-/// A sentence that says where a file comes from.
-fn origin_of(origin: &str, clock: Clock) -> String {
-    // The file's name comes from outside and must not end the comment.
-    let origin: String = origin.chars().map(|c| if c.is_ascii_graphic() || c == ' ' { c } else { '?' }).collect();
-    let version = env!("CARGO_PKG_VERSION");
-    format!("Made by pairforge {version} from {origin} for {} at {} MHz.", clock.target.name, clock.mhz)
 }

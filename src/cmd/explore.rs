@@ -17,7 +17,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use terminal::csv::{Text, held_columns, parameters};
+use terminal::csv::{self, Text, held_columns, parameters};
 use terminal::failure::Failure;
 use terminal::files::{self, Files};
 use terminal::progress::Progress;
@@ -107,7 +107,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let (kernel, graph) = source::load(&args.file)?;
     let axes = axes(&args.vary, &kernel.text, &graph)?;
     let backend = backend(&args.backend)?;
-    let [targets, sources] = [Text::read(i)?, Text::read(j)?];
+    let [targets, sources] = [csv::open(i)?, csv::open(j)?];
     let reference = reference(&args, &graph, backend, [(i, &targets), (j, &sources)])?;
     let data = Data {
         backend,
@@ -232,9 +232,9 @@ fn reference(args: &Args, graph: &Graph, points: &Entry, texts: [(&PathBuf, &Tex
     let mut backend = (backends::find(name)?.0.open)(&BackendOptions::default());
     let [i, j, params] =
         [PinClass::Ipin, PinClass::Jpin, PinClass::Param].map(|class| held_columns(graph, class, &*backend));
-    let (targets, ignored) = texts[0].1.table(&i, false)?;
+    let (targets, ignored) = texts[0].1.table(&i, false).map_err(Failure::Input)?;
     input::note_ignored(texts[0].0, &ignored);
-    let (sources, ignored) = texts[1].1.table(&j, false)?;
+    let (sources, ignored) = texts[1].1.table(&j, false).map_err(Failure::Input)?;
     input::note_ignored(texts[1].0, &ignored);
     let params = parameters(&params, &args.params, false)?;
     Ok(Reference::new(graph, &mut *backend, &Inputs { targets, sources, params })?)

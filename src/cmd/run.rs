@@ -4,18 +4,17 @@
 mod page;
 mod predict;
 mod profile;
-mod raised;
 mod work;
 
 use super::folding::FoldArgs;
 use super::lanes::{FilterArgs, LaneArgs};
 use pairforge::backends::{self, BACKENDS, BackendOptions};
+use pairforge::kernel::raised::{Raised, raised};
 use pg2::graph::PinClass;
 use pipelines::cells::Report;
 use pipelines::job::Outcome;
 use predict::PredictArgs;
 use profile::Profile;
-use raised::Raised;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -201,7 +200,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     if let Some(path) = &args.output() {
         csv::write(path, &outputs, &outcome.results, flags, args.raw)?;
     }
-    let raised = raised::raised(&kernel, &graph, &outcome.flags);
+    let raised = raised((&kernel.origin, &kernel.sources), &graph, &outcome.flags);
     raised.iter().for_each(|one| eprintln!("{}", one.text(ni)));
     let stats = Stats { profile, ..stats(&args, (ni, nj), seconds, &outcome, work, raised) };
     if let Some(path) = &args.json {

@@ -1,226 +1,44 @@
-//! Records as text with a header: columns are pin names, vector elements `xi[0]`; with commas where they are written.
+//! Files of records as text with a header, which `pairforge::kernel::csv` reads and writes; parameters on the command line.
 
 use crate::failure::Failure;
 use crate::{input, output};
 use fmm::data::npy;
-use fmm::data::text::{Table as Lines, decimal};
 use fmm::shown::shown;
-use hdl::op::semantics::Real;
-use hdl::{Flags, Format};
-use pg2::graph::{Graph, PinClass};
-use pipelines::job::{Backend, Table};
+use hdl::Flags;
+use pipelines::job::Table;
 use rayon::prelude::*;
 use std::path::Path;
 
-/// A column: its name in the header and its format.
-#[derive(Clone, Debug)]
-pub struct Column {
-    pub name: String,
-    pub format: Format,
-    /// The format of the patterns in a table, which is wider where a backend rounds to none.
-    pub held: Format,
-    /// Of a parameter that need not be given: its pattern as it is held.
-    pub default: Option<u64>,
-}
-
-impl Column {
-    pub fn new(name: String, format: Format) -> Column {
-        Column { name, format, held: format, default: None }
-    }
-}
+pub use pairforge::kernel::csv::{Column, FLAGS, Text, columns, field, held_columns};
+use pairforge::kernel::csv::{Numbered, header, lines};
 
 /// Reads the wanted columns of a file into a table, in the order of `columns`. Other columns are left out, and that is said. With `raw`,
-/// fields are unsigned integers of bit patterns. A table of no columns holds one element of 0 for each row, so that rows still count.
+/// fields are unsigned integers of bit patterns.
 pub fn read(path: &Path, columns: &[Column], raw: bool) -> Result<Table, Failure> {
-    let text = Text::read(path)?;
-    let (table, ignored) = text.table(columns, raw)?;
+    let (table, ignored) = open(path)?.table(columns, raw).map_err(Failure::Input)?;
     input::note_ignored(path, &ignored);
     Ok(table)
 }
 
 /// The same with the line of each record.
 pub fn read_numbered(path: &Path, columns: &[Column], raw: bool) -> Result<(Table, Vec<usize>), Failure> {
-    let text = Text::read(path)?;
-    let (lines, places, ignored) = text.open(columns)?;
+    let Numbered { table, lines, ignored } = open(path)?.numbered(columns, raw).map_err(Failure::Input)?;
     input::note_ignored(path, &ignored);
-    let mut numbers = Vec::new();
-    let table = text.rows(&lines, &Wanted { columns, places: &places, raw }, &mut |line| numbers.push(line))?;
-    Ok((table, numbers))
+    Ok((table, lines))
 }
 
-/// A file of records.
-pub struct Text {
-    name: String,
-    text: String,
-}
-
-/// Wanted columns, and for each column of the file its place among them.
-struct Wanted<'a> {
-    columns: &'a [Column],
-    places: &'a [Option<usize>],
-    raw: bool,
-}
-
-impl Text {
-    /// Records that come from no file.
-    pub fn made(name: impl Into<String>, text: String) -> Text {
-        Text { name: name.into(), text }
-    }
-
-    pub fn read(path: &Path) -> Result<Text, Failure> {
-        let (name, bytes) = (input::name(path), input::read(path)?);
-        let text = String::from_utf8(bytes).map_err(|e| {
-            let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-            let line = 1 + good.iter().filter(|b| **b == b'\n').count();
-            let is_array = npy::is_npy(e.as_bytes());
-            let what = if is_array {
-                "this is a NumPy array; save it as CSV"
-            } else {
-                "the text is not UTF-8; save it as UTF-8"
-            };
-            Failure::Input(format!("{name}:{line}: {what}"))
-        })?;
-        Ok(Text { name, text })
-    }
-
-    /// The table, and the names of columns that are left out.
-    pub fn table(&self, columns: &[Column], raw: bool) -> Result<(Table, Vec<String>), Failure> {
-        let (lines, places, ignored) = self.open(columns)?;
-        let wanted = Wanted { columns, places: &places, raw };
-        // All cores read it; what is wrong is then looked for line by line.
-        let parts: Option<Vec<Vec<u64>>> = lines.pieces(PIECE).par_iter().map(|part| wanted.bits(part)).collect();
-        let table = match parts {
-            Some(parts) => Table { elements: columns.len().max(1), bits: parts.concat() },
-            None => self.rows(&lines, &wanted, &mut |_| {})?,
-        };
-        Ok((table, ignored))
-    }
-
-    fn wrong(&self, line: usize, what: String) -> Failure {
-        Failure::Input(format!("{}:{line}: {what}", self.name))
-    }
-
-    /// The header, the place of each of its columns among the wanted ones, and what is left out.
-    #[allow(clippy::type_complexity, reason = "three things that one header says")]
-    fn open(&self, columns: &[Column]) -> Result<(Lines<'_>, Vec<Option<usize>>, Vec<String>), Failure> {
-        let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
-        let is_header = |found: &[String]| names.iter().all(|name| found.iter().any(|f| f == name));
-        let lines =
-            Lines::open(&self.text, &names.join(","), &is_header).map_err(|(line, what)| match columns.first() {
-                Some(first) if line == 0 => {
-                    self.wrong(1, format!("no column `{}`: {what}; {}", first.name, wanted(columns)))
-                }
-                _ => self.wrong(line.max(1), what),
-            })?;
-        let mut places = vec![None; lines.names.len()];
-        for (k, column) in columns.iter().enumerate() {
-            places[self.place(&lines, column, columns)?] = Some(k);
-        }
-        let is_out = |(_, place): &(&String, &Option<usize>)| place.is_none() && !columns.is_empty();
-        let ignored = lines.names.iter().zip(&places).filter(is_out).map(|(name, _)| name.clone()).collect();
-        Ok((lines, places, ignored))
-    }
-
-    /// The place of a column in the file: by its name, or by the only one that differs in capitals alone.
-    fn place(&self, lines: &Lines, column: &Column, columns: &[Column]) -> Result<usize, Failure> {
-        let of = |is: &dyn Fn(&str) -> bool| -> Vec<usize> {
-            lines.names.iter().enumerate().filter(|(_, name)| is(name)).map(|(k, _)| k).collect()
-        };
-        let is_other = |name: &str| columns.iter().any(|c| c.name == name);
-        let exact = of(&|name| name == column.name);
-        let near = of(&|name| name.eq_ignore_ascii_case(&column.name) && !is_other(name));
-        match (&exact[..], &near[..]) {
-            ([k], _) | ([], [k]) => Ok(*k),
-            ([], _) => {
-                let what = format!("no column `{}`; {}{}", column.name, wanted(columns), lines.hint());
-                Err(self.wrong(lines.line, what))
-            }
-            _ => Err(self.wrong(lines.line, format!("two columns are called `{}`; keep one", column.name))),
-        }
-    }
-
-    /// Line by line, with every mistake in its place; `seen` is given the line of each record.
-    fn rows(&self, lines: &Lines, wanted: &Wanted, seen: &mut dyn FnMut(usize)) -> Result<Table, Failure> {
-        let mut bits = Vec::new();
-        for (line, text) in lines.rows() {
-            seen(line);
-            wanted.add(lines, text, &mut bits).map_err(|what| self.wrong(line, what))?;
-        }
-        Ok(Table { elements: wanted.columns.len().max(1), bits })
-    }
-}
-
-/// Bytes of one thread's piece.
-const PIECE: usize = 1 << 20;
-
-impl Wanted<'_> {
-    /// The records of some lines, if all can be read.
-    fn bits(&self, lines: &Lines) -> Option<Vec<u64>> {
-        let mut bits = Vec::new();
-        lines.rows().try_for_each(|(_, text)| self.add(lines, text, &mut bits).ok())?;
-        Some(bits)
-    }
-
-    /// Adds the record of a line.
-    fn add(&self, lines: &Lines, text: &str, bits: &mut Vec<u64>) -> Result<(), String> {
-        let start = bits.len();
-        bits.resize(start + self.columns.len().max(1), 0);
-        let count = lines.each(text, |k, text| {
-            let Some(place) = self.places.get(k).copied().flatten() else { return Ok::<(), String>(()) };
-            let column = &self.columns[place];
-            bits[start + place] =
-                field(column, text, self.raw).map_err(|e| format!("column `{}`: {e}", column.name))?;
-            Ok(())
-        })?;
-        match lines.names.len() {
-            wanted if wanted != count => Err(format!("values in this line: {count}, columns in the header: {wanted}")),
-            _ => Ok(()),
-        }
-    }
-}
-
-fn wanted(columns: &[Column]) -> String {
-    let names: Vec<String> = columns.iter().map(|c| format!("{} ({})", c.name, c.format)).collect();
-    format!("the columns are {}", names.join(", "))
-}
-
-/// The pattern that a table holds for one field: that of a decimal number rounded once, or with `raw` the one given.
-pub fn field(column: &Column, field: &str, raw: bool) -> Result<u64, String> {
-    let Column { format, held, .. } = *column;
-    if !raw {
-        let (low, high) = (format.min_bits(), format.max_bits());
-        let range =
-            || format!("{} to {}", hdl::number::exact::print(format, low), hdl::number::exact::print(format, high));
-        let plain = decimal(field);
-        let parsed = |format| hdl::number::exact::parse(format, plain.as_deref().unwrap_or(field));
-        // The range is the format's own, however the number is held.
-        let bits = parsed(format).and_then(|bits| if held == format { Ok(bits) } else { parsed(held) });
-        return bits.map_err(|e| format!("`{}`: {e}; {format} takes {}", shown(field), range()));
-    }
-    let value: u64 = field
-        .parse()
-        .map_err(|_| format!("`{}` is not an unsigned integer; --raw takes bit patterns in decimal", shown(field)))?;
-    let bits = hdl::number::exact::check_raw(format, value)?;
-    Ok(if held == format { bits } else { Real::read(format, bits).bits() })
-}
-
-/// The column of flags.
-pub const FLAGS: &str = "flags";
-
-/// The text of one pattern of a table.
-fn text(column: &Column, bits: u64, raw: bool) -> String {
-    match raw {
-        true if column.held == column.format => bits.to_string(),
-        true => Real::of_bits(bits).nearest(column.format).to_string(),
-        false => {
-            let is_end = |end: &u64| Real::read(column.format, *end) == Real::of_bits(bits);
-            match [column.format.min_bits(), column.format.max_bits()].into_iter().find(is_end) {
-                // Without sources an output is an end of its format, and should look like it.
-                Some(end) => hdl::number::exact::print(column.format, end),
-                None => hdl::number::exact::print(column.held, bits),
-            }
-        }
-    }
+/// The text of a file.
+pub fn open(path: &Path) -> Result<Text, Failure> {
+    let (name, bytes) = (input::name(path), input::read(path)?);
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        let line = 1 + good.iter().filter(|b| **b == b'\n').count();
+        let is_array = npy::is_npy(e.as_bytes());
+        let what =
+            if is_array { "this is a NumPy array; save it as CSV" } else { "the text is not UTF-8; save it as UTF-8" };
+        Failure::Input(format!("{name}:{line}: {what}"))
+    })?;
+    Ok(Text::made(name, text))
 }
 
 /// Records that one thread makes text of at a time.
@@ -234,46 +52,17 @@ pub fn write(
     flags: Option<&[Flags]>,
     raw: bool,
 ) -> Result<(), Failure> {
-    let text_of = |records: std::ops::Range<usize>| -> std::io::Result<Vec<u8>> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        for k in records {
-            let fields = columns.iter().zip(table.record(k)).map(|(c, &bits)| text(c, bits, raw));
-            writer.write_record(fields.chain(flags.map(|f| f[k].names().join(" "))))?;
-        }
-        writer.into_inner().map_err(|e| e.into_error())
-    };
     let chunks: Vec<usize> = (0..table.len()).step_by(CHUNK).collect();
     output::write_with(path, |out| {
-        let mut header = csv::Writer::from_writer(Vec::new());
-        header.write_record(columns.iter().map(|c| c.name.as_str()).chain(flags.map(|_| FLAGS)))?;
-        out.write_all(&header.into_inner().map_err(|e| e.into_error())?)?;
+        out.write_all(header(columns, flags.is_some()).as_bytes())?;
         // A few chunks a thread at a time, so that the text of a large table never stands in memory whole.
         for some in chunks.chunks(64) {
-            let texts: Vec<std::io::Result<Vec<u8>>> =
-                some.par_iter().map(|&first| text_of(first..(first + CHUNK).min(table.len()))).collect();
-            texts.into_iter().try_for_each(|text| out.write_all(&text?))?;
+            let text_of = |&first: &usize| lines(columns, table, flags, (first..(first + CHUNK).min(table.len()), raw));
+            let texts: Vec<String> = some.par_iter().map(text_of).collect();
+            texts.iter().try_for_each(|text| out.write_all(text.as_bytes()))?;
         }
         out.flush()
     })
-}
-
-/// The CSV columns of a pin class, in record order.
-pub fn columns(graph: &Graph, class: PinClass) -> Vec<Column> {
-    let column = |(pin, element): (usize, u32)| {
-        let pin = &graph.pins[pin];
-        Column { default: pin.default_bits(element, pin.format), ..Column::new(pin.column(element), pin.format) }
-    };
-    graph.elements_of(class).into_iter().map(column).collect()
-}
-
-/// The same as a backend holds them in its records.
-pub fn held_columns(graph: &Graph, class: PinClass, backend: &dyn Backend) -> Vec<Column> {
-    let elements = graph.elements_of(class).into_iter().zip(columns(graph, class));
-    let held = |((pin, element), column): ((usize, u32), Column)| {
-        let held = backend.held(column.format);
-        Column { held, default: graph.pins[pin].default_bits(element, held), ..column }
-    };
-    elements.map(held).collect()
 }
 
 /// The patterns of the parameters, each of which must be given once where it has no value of its own: an element by its name, or all
@@ -303,7 +92,7 @@ pub fn parameters(columns: &[Column], given: &[String], raw: bool) -> Result<Vec
         })?;
         let count = columns[first..].iter().take_while(|c| is_element(&c.name, name)).count();
         let listed = match value.strip_prefix('@') {
-            Some(path) => Text::read(Path::new(path))?.text,
+            Some(path) => open(Path::new(path))?.text().to_string(),
             None => value.to_string(),
         };
         let lines = listed.lines().map(|line| line.split('#').next().unwrap_or_default());

@@ -2,11 +2,9 @@
 
 use crate::input;
 use fmm::shown;
+pub use pg2::kernels::SHIPPED;
 use pg2::syntax::sources::Loaded;
 use std::path::Path;
-
-/// The prefix of the keys of shipped files; no path of a user begins so.
-pub const SHIPPED: &str = "shipped:";
 
 /// The key that identifies a file, by whatever path it is named.
 pub fn key(path: &Path) -> String {
@@ -27,10 +25,7 @@ pub fn utf8(bytes: Vec<u8>) -> Result<String, String> {
 /// Finds the file that the file of the key `from` includes by `path`.
 pub fn load(from: &str, path: &str) -> Result<Loaded, String> {
     if from.starts_with(SHIPPED) {
-        let name = path.strip_suffix(".pg2").unwrap_or(path);
-        let kernel = pg2::kernels::find(name).ok_or("a shipped kernel includes shipped files alone")?;
-        let origin = format!("{name}.pg2");
-        return Ok(Loaded { key: SHIPPED.to_string() + &origin, origin, text: kernel.text.to_string() });
+        return pg2::kernels::included(path).ok_or("a shipped kernel includes shipped files alone".into());
     }
     let path = Path::new(from).parent().unwrap_or(Path::new("")).join(path);
     let kind = path.metadata().map_err(|e| format!("{}: {e}", shown::path(&path)))?;

@@ -37,6 +37,7 @@ fn no_crate_reads_a_file_outside_of_its_package() {
         "lsp",
         "grape",
         "capi",
+        "web",
     ] {
         let root = crate::book::root().join(folder);
         let mut folders = vec![root.join("src")];

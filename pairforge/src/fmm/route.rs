@@ -7,7 +7,9 @@ pub use super::options::options;
 use super::whole;
 use super::{M2l, Options, Translations};
 use crate::Error;
-use crate::backends::{self, Entry, Needs, board};
+#[cfg(not(target_family = "wasm"))]
+use crate::backends::board;
+use crate::backends::{self, Entry, Needs};
 use crate::kernel;
 use fmm::expansion::basis::Basis;
 use fmm::octree::FmmOptions;
@@ -72,8 +74,10 @@ impl Route {
     }
 
     /// Of the backend's place what is one rank's: boards serve one process each.
+    #[cfg_attr(target_family = "wasm", expect(unused_variables, reason = "there is no board"))]
     pub fn place_of_rank(&self, rank: usize, ranks: usize) -> Result<String, BackendError> {
         match self.entry.needs {
+            #[cfg(not(target_family = "wasm"))]
             Needs::Device => board::of_rank(&self.place, rank, ranks),
             _ => Ok(self.place.clone()),
         }

@@ -1,9 +1,11 @@
 //! A kernel as Verilog: an engine of pipelines with its manifest.
 
+use super::fit::Share;
 use crate::manifest::Manifest;
 use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::{Config, MOST_II, design, usual, usual_groups};
 use hdl::export::Text;
+use hdl::rtl::netlist::{Netlist, Unsound};
 use hdl::serial::kernel_hash;
 use pg2::backend::build::{Built, build_folded};
 use pg2::graph::Graph;
@@ -105,11 +107,10 @@ impl Design {
 
     /// The files of a folder for other tools: the Verilog and its manifest.
     pub fn files(&self) -> Vec<Text> {
-        let manifest = serde_json::to_string_pretty(&self.manifest).expect("numbers and texts") + "\n";
         let verilog = self.manifest.verilog.first().cloned().unwrap_or_default();
         vec![
             Text { name: verilog, text: self.verilog.clone() },
-            Text { name: crate::manifest::NAME.into(), text: manifest },
+            Text { name: crate::manifest::NAME.into(), text: self.manifest.text() },
         ]
     }
 }
@@ -124,4 +125,57 @@ pub(super) fn build(graph: &Graph, sources: &Sources, engine: &Engine) -> Result
     let file = format!("{}.v", whole.netlist.top);
     let manifest = Manifest::new(&built, &config, (clock, hash), &whole.top, vec![file.clone()]);
     Ok(Design { verilog, manifest: Manifest { verilog: vec![file], ..manifest }, built })
+}
+
+/// The engine that the command `build` puts around a pipeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Around {
+    pub pipelines: u32,
+    pub groups: u32,
+    pub stream_bits: u32,
+    /// Filters in front of each pipeline; 0 for none.
+    pub filters: u32,
+    /// Words of j memory; without a number the usual ones, and as many more as the block memories for these hold.
+    pub jmem_words: Option<u32>,
+    /// Engines that share a design.
+    pub engines: usize,
+}
+
+impl Around {
+    /// The engine around a pipeline, or why there is none.
+    pub fn config(&self, built: &Built) -> Result<Config, String> {
+        let layout = built.graph.layout();
+        let share = Share::of(None, self.engines).with_words(self.jmem_words);
+        let config = Config {
+            jmem_records: share.records(&layout, built.library.clock.target),
+            pipelines: self.pipelines,
+            groups: self.groups,
+            stream_bits: self.stream_bits,
+            ii: built.ii(),
+            filters: self.filters,
+            ..Config::usual(layout, built.schedule.depth)
+        };
+        config.verify()?;
+        Ok(config)
+    }
+}
+
+/// The first line of each Verilog file of a kernel's file.
+pub fn made(origin: &str, clock: Clock) -> String {
+    format!("// {} Verilog-2005.\n", origin_of(origin, clock))
+}
+
+/// A sentence that says where a file comes from.
+pub fn origin_of(origin: &str, clock: Clock) -> String {
+    // The file's name comes from outside and must not end the comment.
+    let origin: String = origin.chars().map(|c| if c.is_ascii_graphic() || c == ' ' { c } else { '?' }).collect();
+    let version = env!("CARGO_PKG_VERSION");
+    format!("Made by pairforge {version} from {origin} for {} at {} MHz.", clock.target.name, clock.mhz)
+}
+
+/// A design's Verilog as one file; `made` is its first line.
+pub fn one_file(netlist: &Netlist, made: &str) -> Result<Text, Unsound> {
+    let lint = "// The design is one file of many modules:\n/* verilator lint_off DECLFILENAME */\n";
+    let text = netlist.verilog_behind(format!("{made}{lint}\n"), &[])?;
+    Ok(Text { name: format!("{}.v", netlist.top), text })
 }

@@ -20,7 +20,7 @@ pub struct Inputs {
 
 impl Inputs {
     /// Every target with every source.
-    fn run(&self, graph: &Graph, backend: &mut dyn Backend) -> Result<Outcome, Error> {
+    pub fn run(&self, graph: &Graph, backend: &mut dyn Backend) -> Result<Outcome, Error> {
         let Inputs { targets, sources, params } = self;
         let segments = [SourceRange { first: 0, count: sources.len() }];
         let runs = [Run { first: 0, count: targets.len(), segments: 0..1 }];
@@ -152,7 +152,7 @@ pub fn front(points: &[&Point]) -> Vec<bool> {
 }
 
 /// The error of each output against the reference.
-fn errors(graph: &Graph, results: &Table, reference: &Reference) -> Vec<OutputError> {
+pub fn errors(graph: &Graph, results: &Table, reference: &Reference) -> Vec<OutputError> {
     let of_pin = |(pin, of_pin): (usize, &pg2::graph::Pin)| {
         let elements = (0..graph.outputs.len()).filter(|k| graph.outputs[*k].pin == pin);
         let (mut off2, mut all2, mut off, mut all) = (0.0, 0.0, 0f64, 0f64);
@@ -171,6 +171,25 @@ fn errors(graph: &Graph, results: &Table, reference: &Reference) -> Vec<OutputEr
         OutputError { output: of_pin.name.clone(), rel_l2: over(off2, all2).sqrt(), rel_max: over(off, all) }
     };
     graph.pins_of(PinClass::Fout).map(of_pin).collect()
+}
+
+/// The relative error of an output at each target: over all elements, the root of the summed squares of the differences, over that of
+/// the reference.
+pub fn errors_of_targets(graph: &Graph, results: &Table, reference: &Reference, output: &str) -> Vec<f64> {
+    let is_its = |k: &usize| graph.pins[graph.outputs[*k].pin].name == output;
+    let elements: Vec<usize> = (0..graph.outputs.len()).filter(is_its).collect();
+    let Some(values) = &reference.values else { return Vec::new() };
+    let of_target = |k: usize| {
+        let (mut off2, mut all2) = (0.0, 0.0);
+        for &element in &elements {
+            let (held, right) = (reference.held[element], values.record(k)[element]);
+            let format = graph.pins[graph.outputs[element].pin].format;
+            off2 += difference(format, results.record(k)[element], held, right).powi(2);
+            all2 += held.to_f64(right).powi(2);
+        }
+        if off2 == 0.0 { 0.0 } else { (off2 / all2).sqrt() }
+    };
+    (0..values.len()).map(of_target).collect()
 }
 
 /// `a - b`. Ints and fixeds are subtracted before they are rounded to f64.

@@ -2,13 +2,14 @@
 
 use super::own::Whole;
 use super::page::Drawn;
-use super::{Args, made, origin_of, prefix, warn_of_clock};
+use super::{Args, made, prefix, warn_of_clock};
 use hdl::circuit::target::Clock;
 use hdl::export::Text;
 use hdl::rtl::names::vhdl;
 use hdl::rtl::netlist::{Dir, Item, Module, Netlist, Unsound};
 use hdl::rtl::{Name, Value, cat, net};
 use hdl::serial::kernel_hash;
+use pairforge::kernel::design::origin_of;
 use pg2::backend::build::{Built, build};
 use pg2::graph::Graph;
 use serde::Serialize;

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hdl::circuit::target::Clock;
 use hdl::export::{Core, LANGUAGES, TOOLS, Text, Tool, ipxact, language, tool};
 use hdl::rtl::netlist::{Netlist, Unsound};
+use pairforge::kernel::design::one_file;
 use sim::testbench::Engine;
 use std::collections::HashMap;
 use terminal::failure::Failure;
@@ -111,9 +112,7 @@ impl OwnArgs {
     /// A design's Verilog as files, the top module's last; `made` is the first line of each.
     pub fn verilog(&self, netlist: &Netlist, made: &str) -> Result<Vec<Text>, Failure> {
         if !self.split {
-            let lint = "// The design is one file of many modules:\n/* verilator lint_off DECLFILENAME */\n";
-            let text = netlist.verilog_behind(format!("{made}{lint}\n"), &[])?;
-            return Ok(vec![Text { name: format!("{}.v", netlist.top), text }]);
+            return Ok(vec![one_file(netlist, made)?]);
         }
         netlist
             .verilog_by_module()?

@@ -66,8 +66,8 @@ impl Data<'_> {
 
     fn measured(&self, graph: &Graph) -> Result<explore::Point, Failure> {
         let inputs = Inputs {
-            targets: self.i.table(&columns(graph, PinClass::Ipin), false)?.0,
-            sources: self.j.table(&columns(graph, PinClass::Jpin), false)?.0,
+            targets: self.i.table(&columns(graph, PinClass::Ipin), false).map_err(Failure::Input)?.0,
+            sources: self.j.table(&columns(graph, PinClass::Jpin), false).map_err(Failure::Input)?.0,
             params: parameters(&columns(graph, PinClass::Param), self.params, false)?,
         };
         Ok(explore::Point::new(graph, self.clock, self.backend, &inputs, self.reference)?)

@@ -17,7 +17,7 @@ use price::Price;
 use search::{Found, Search, bound};
 use serde::Serialize;
 use std::fmt::Write as _;
-use terminal::csv::Text;
+use terminal::csv;
 use terminal::failure::Failure;
 use terminal::{output, source};
 
@@ -99,7 +99,7 @@ pub fn run(args: &Args, tolerance: f64) -> Result<(), Failure> {
     let mut data = Data::new(backend(&args.backend)?, &args.params);
     let files = args.i.as_ref().zip(args.j.as_ref());
     match files {
-        Some((i, j)) => data.add(&graph, Text::read(i)?, Text::read(j)?)?,
+        Some((i, j)) => data.add(&graph, csv::open(i)?, csv::open(j)?)?,
         None => data.draw(&graph, false)?,
     }
     let mut apart = Apart::new(&kernel.sources, &graph);

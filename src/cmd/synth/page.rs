@@ -1,10 +1,11 @@
 //! The page of `synth --report`: area and clock as the tools have them, by operator and by stretch of the slowest path, beside the pipelines.
 
-use super::super::build::page::{self, Drawn, Schedule};
+use super::super::build::page::{self, Drawn};
 use super::super::fmm::page::listed;
 use super::floor::{self, FloorPart};
 use flow::report;
 use flow::summary::Summary;
+use pairforge::kernel::schedule::Schedule;
 use serde::Serialize;
 use terminal::report::{Block, Cell, Data, Page, Quantity, Section, Table};
 
@@ -99,7 +100,7 @@ impl Details {
         };
         let floor = floor::parts(&of.outcome.cells, of.kernels);
         Details {
-            schedules: kernels.iter().map(Schedule::of).collect(),
+            schedules: kernels.iter().map(Drawn::schedule).collect(),
             parts: report::parts(of).into_iter().map(part).collect(),
             path_ns: (!path.is_empty()).then(|| path.iter().map(|s| s.logic_ns + s.routing_ns).sum()),
             path,

@@ -224,6 +224,7 @@ struct Columns<'a> {
 
 /// Writes the particles of `segments`, one stretch behind the other. Numbers behind the last may be written too, up to one
 /// less than a line has.
+#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "one form serves all"))]
 fn convert<T: Vectors>(isa: Isa, from: &Columns, segments: &[(u32, u32)], to: &mut [&mut [T]; 4]) {
     #[cfg(target_arch = "x86_64")]
     {

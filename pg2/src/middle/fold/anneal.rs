@@ -135,7 +135,7 @@ impl<'a> Annealer<'a> {
         let mut z = self.random;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (((z ^ (z >> 31)) >> 32) as usize * n) >> 32
+        ((((z ^ (z >> 31)) >> 32) * n as u64) >> 32) as usize
     }
 
     fn there(&self, node: usize) -> There {

@@ -134,6 +134,8 @@ fn value(out: &mut String, built: &Built, row: &Row, at: u32) {
     let (graph, s, k) = (&built.graph, &built.schedule, row.node as usize);
     let node = &graph.nodes[k];
     let (left, middle) = (x(s.start[k]), y(at));
+    // Values of the kernel's own file are linked with their lines.
+    let line = if row.line > 0 && row.file.is_empty() { format!(" data-line=\"{}\"", row.line) } else { String::new() };
     let what = match &node.kind {
         NodeKind::Op { op, .. } => op.name(),
         _ => "",
@@ -143,8 +145,8 @@ fn value(out: &mut String, built: &Built, row: &Row, at: u32) {
         let middle = middle + APART;
         let _ = writeln!(
             out,
-            "<circle cx=\"{left}\" cy=\"{middle}\" r=\"4\" class=\"pin\" fill=\"#1b7f4b\"/>\
-             <text x=\"{}\" y=\"{}\" class=\"ink\" text-anchor=\"end\">{} <tspan class=\"soft\" fill=\"#57606a\">{}</tspan></text>",
+            "<circle{line} cx=\"{left}\" cy=\"{middle}\" r=\"4\" class=\"pin\" fill=\"#1b7f4b\"/>\
+             <text{line} x=\"{}\" y=\"{}\" class=\"ink\" text-anchor=\"end\">{} <tspan class=\"soft\" fill=\"#57606a\">{}</tspan></text>",
             left - 8,
             middle + 4,
             escape(&node.name),
@@ -156,7 +158,7 @@ fn value(out: &mut String, built: &Built, row: &Row, at: u32) {
     let wide = (s.latency[k] * CYCLE).max(6);
     let _ = writeln!(
         out,
-        "<rect x=\"{left}\" y=\"{}\" width=\"{wide}\" height=\"20\" rx=\"3\" class=\"operator\" fill=\"#dbe9f6\" stroke=\"#2f6f9f\">\
+        "<rect{line} x=\"{left}\" y=\"{}\" width=\"{wide}\" height=\"20\" rx=\"3\" class=\"operator\" fill=\"#dbe9f6\" stroke=\"#2f6f9f\">\
          <title>{}</title></rect>",
         middle - 10,
         escape(&about(row))
@@ -166,7 +168,7 @@ fn value(out: &mut String, built: &Built, row: &Row, at: u32) {
     let to = output.map_or(String::new(), |o| format!(" → {}", escape(&graph.pins[o.pin].column(o.element))));
     let _ = writeln!(
         out,
-        "<text x=\"{}\" y=\"{}\" class=\"ink\"><tspan class=\"accent\" fill=\"#1d4e75\">{what}</tspan><tspan font-weight=\"bold\">{name}</tspan>\
+        "<text{line} x=\"{}\" y=\"{}\" class=\"ink\"><tspan class=\"accent\" fill=\"#1d4e75\">{what}</tspan><tspan font-weight=\"bold\">{name}</tspan>\
          <tspan class=\"soft\" fill=\"#57606a\"> {}{to}</tspan></text>",
         left + wide + 4,
         middle - APART,

@@ -59,8 +59,8 @@ impl<'a> Data<'a> {
         );
         let held = [PinClass::Ipin, PinClass::Jpin, PinClass::Param].map(|c| held_columns(graph, c, &*real));
         let inputs = Inputs {
-            targets: i.table(&held[0], false)?.0,
-            sources: j.table(&held[1], false)?.0,
+            targets: i.table(&held[0], false).map_err(Failure::Input)?.0,
+            sources: j.table(&held[1], false).map_err(Failure::Input)?.0,
             params: parameters(&held[2], self.params, false)?,
         };
         if inputs.targets.is_empty() || inputs.sources.is_empty() {
@@ -86,8 +86,8 @@ impl<'a> Data<'a> {
     /// The records of a batch in a variant's formats.
     pub fn inputs(&self, graph: &Graph, batch: &Batch) -> Result<Inputs, Failure> {
         Ok(Inputs {
-            targets: batch.i.table(&columns(graph, PinClass::Ipin), false)?.0,
-            sources: batch.j.table(&columns(graph, PinClass::Jpin), false)?.0,
+            targets: batch.i.table(&columns(graph, PinClass::Ipin), false).map_err(Failure::Input)?.0,
+            sources: batch.j.table(&columns(graph, PinClass::Jpin), false).map_err(Failure::Input)?.0,
             params: parameters(&columns(graph, PinClass::Param), self.params, false)?,
         })
     }

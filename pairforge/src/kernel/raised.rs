@@ -4,8 +4,8 @@ use fmm::shown::escaped;
 use hdl::Flags;
 use pg2::graph::Graph;
 use pg2::report::origins::{Origin, origins};
+use pg2::syntax::sources::Sources;
 use serde::Serialize;
-use terminal::source::Kernel;
 
 /// A flag that was raised, in the keys that docs/reference/json.md names.
 #[derive(Serialize)]
@@ -31,21 +31,21 @@ struct Line {
 /// Lines that the message names; the others are in `--json`.
 const SHOWN: usize = 3;
 
-/// The flags that targets raised, in the order of their names.
-pub fn raised(kernel: &Kernel, graph: &Graph, flags: &[Flags]) -> Vec<Raised> {
+/// The flags that targets raised, in the order of their names; `origin` is the name of the kernel's file.
+pub fn raised((origin, sources): (&str, &Sources), graph: &Graph, flags: &[Flags]) -> Vec<Raised> {
     let all = flags.iter().fold(Flags::NONE, |a, f| a | *f);
     if all.is_empty() {
         return Vec::new();
     }
-    let origins = origins(graph, &kernel.sources);
+    let origins = origins(graph, sources);
     let of = |flag: Flags| {
         let none = Origin { flag, outputs: Vec::new(), lines: Vec::new() };
-        let origin = origins.iter().find(|o| o.flag == flag).unwrap_or(&none);
-        let outputs = || origin.outputs.iter().map(|k| &graph.outputs[*k]);
+        let found = origins.iter().find(|o| o.flag == flag).unwrap_or(&none);
+        let outputs = || found.outputs.iter().map(|k| &graph.outputs[*k]);
         let mut pins: Vec<String> = outputs().map(|o| graph.pins[o.pin].name.clone()).collect();
         pins.dedup();
         let line = |line: &pg2::report::origins::Line| Line {
-            file: line.file.clone().unwrap_or_else(|| kernel.origin.clone()),
+            file: line.file.clone().unwrap_or_else(|| origin.to_string()),
             line: line.number,
             text: line.statement.clone(),
         };
@@ -53,7 +53,7 @@ pub fn raised(kernel: &Kernel, graph: &Graph, flags: &[Flags]) -> Vec<Raised> {
             flag: flag.names()[0],
             targets: flags.iter().filter(|f| f.contains(flag)).count(),
             outputs: outputs().map(|o| graph.pins[o.pin].column(o.element)).collect(),
-            lines: origin.lines.iter().map(line).collect(),
+            lines: found.lines.iter().map(line).collect(),
             pins,
         }
     };

@@ -1,0 +1,106 @@
+//! The calls of a page, natively.
+
+use crate::Page;
+use serde_json::{Value, json};
+
+fn call(asked: Value) -> Value {
+    serde_json::from_str(&Page::default().call(&asked.to_string())).expect("an answer is JSON")
+}
+
+fn shipped(name: &str) -> Value {
+    json!({ "name": name, "text": pg2::kernels::find(name).expect("a shipped kernel").text })
+}
+
+#[test]
+fn a_design_has_its_files_its_drawing_and_the_cost_of_its_lines() {
+    let answer = call(json!({ "call": "design", "kernel": shipped("p2p_paper"), "options": { "pipelines": 4 } }));
+    let file = |k: usize, key: &str| answer["files"][k][key].as_str().expect("a text").to_string();
+    let manifest: Value = serde_json::from_str(&file(1, "text")).expect("the manifest is JSON");
+    assert_eq!((file(1, "name"), &manifest["pipelines"]), ("manifest.json".into(), &json!(4)));
+    assert_eq!(manifest["files"], json!([file(0, "name")]));
+    let first = "// Made by pairforge 0.1.0 from p2p_paper.pg2 for generic at 150 MHz. Verilog-2005.\n";
+    assert!(file(0, "text").starts_with(first), "{}", &file(0, "text")[..200]);
+    assert!(answer["drawing"].as_str().expect("a drawing").contains("data-line=\"8\""), "lines are linked");
+    assert_eq!(answer["register_bits"], manifest["register_bits"]);
+    assert!(answer["schedule"]["lines"].as_array().is_some_and(|lines| !lines.is_empty()));
+}
+
+#[test]
+fn a_board_has_the_pairs_of_the_pipelines_that_fill_it() {
+    for (kernel, board, fits) in
+        [("p2p_small", "icebreaker", true), ("p2p_small", "ulx3s", true), ("p2p", "icebreaker", false)]
+    {
+        let row = call(json!({ "call": "board", "kernel": shipped(kernel), "board": board }));
+        let [pipelines, mhz, pairs] =
+            ["pipelines", "mhz", "pairs_per_second"].map(|key| row[key].as_f64().expect("a number"));
+        assert!((pairs - pipelines * mhz * 1e6).abs() < 1.0, "{row}");
+        assert_eq!((pipelines > 0.0, row["missing"].is_null()), (fits, fits), "{row}");
+    }
+    assert!(call(json!({ "call": "board", "kernel": shipped("p2p"), "board": "x" }))["error"].is_string());
+}
+
+#[test]
+fn a_run_has_the_emulators_bits_and_how_far_they_are_off() {
+    let kernel = json!({ "name": "k", "text": "float18.9 x ipin; float18.9 y jpin; fixed32.8 s fout;\nd = y - x;\ns += (fixed32.8)(d * d);\n" });
+    let asked = json!({
+        "call": "run", "kernel": kernel, "i": { "csv": "x\n1\n2\n" }, "j": { "csv": "y\n1e9\n" },
+    });
+    let answer = call(asked);
+    assert_eq!(answer["csv"], "s,flags\n8388607.99609375,saturation\n8388607.99609375,saturation\n");
+    assert_eq!((&answer["pairs"], &answer["raised"][0]["lines"][0]["line"]), (&json!(2), &json!(3)));
+    // Drawn records are a text that gives the same results.
+    let drawn = call(
+        json!({ "call": "run", "kernel": kernel, "i": { "count": 3 }, "j": { "count": 5, "ranges": { "y": [2, 4] } } }),
+    );
+    let error = drawn["errors"][0]["rel_l2"].as_f64().expect("a number");
+    assert!(error > 0.0 && error < 0.01, "float18.9 has 9 bits: {error}");
+    let again = json!({ "call": "run", "kernel": kernel, "i": { "csv": drawn["i"] }, "j": { "csv": drawn["j"] } });
+    assert_eq!((&call(again)["csv"], &drawn["ni"], &drawn["nj"]), (&drawn["csv"], &json!(3), &json!(5)));
+}
+
+#[test]
+fn pins_have_a_range_that_their_formats_hold() {
+    let kernel = json!({ "name": "k", "text": "int32 a ipin; ufixed8.4 b jpin; float18.9 p param; int64 o fout;\no += (int64)((float18.9)a * (float18.9)b * p);\n" });
+    let pins = call(json!({ "call": "pins", "kernel": kernel }));
+    let of = |k: usize| pins[k]["range"].clone();
+    assert_eq!((of(0), of(1)), (json!([-536870912.0, 536870911.0]), json!([0.0, 1.0])));
+    assert_eq!(pins[2]["values"], json!([["p", "1"]]));
+}
+
+#[test]
+fn the_language_server_answers_before_a_call_returns() {
+    let mut page = Page::default();
+    let mut send = |message: Value| -> Vec<Value> {
+        let answer = page.call(&json!({ "call": "lsp", "message": message }).to_string());
+        let answer: Value = serde_json::from_str(&answer).expect("an answer is JSON");
+        answer["messages"].as_array().expect("a list").clone()
+    };
+    send(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "capabilities": {} } }));
+    send(json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} }));
+    let text = "include \"p2p.pg2\"\nfloat18.9 x ipin;\nfloat18.9 y jpin;\nfixed32.8 s fout;\nd = y - x;\ns += dd;\n";
+    let item = json!({ "uri": "file:///k.pg2", "languageId": "pg2", "version": 1, "text": text });
+    let said = send(json!({ "jsonrpc": "2.0", "method": "textDocument/didOpen", "params": { "textDocument": item } }));
+    assert_eq!((said.len(), &said[0]["method"]), (1, &json!("textDocument/publishDiagnostics")));
+    assert!(said[0]["params"]["diagnostics"].as_array().is_some_and(|d| !d.is_empty()), "{said:?}");
+    let place = json!({ "textDocument": { "uri": "file:///k.pg2" }, "position": { "line": 4, "character": 0 } });
+    let hover = send(json!({ "jsonrpc": "2.0", "id": 2, "method": "textDocument/hover", "params": place }));
+    assert_eq!((hover.len(), &hover[0]["id"]), (1, &json!(2)));
+}
+
+#[test]
+fn what_is_wrong_with_a_call_is_said() {
+    for (asked, wanted) in [
+        (json!({ "call": "design" }), "wrong parameters"),
+        (json!({ "call": "fly" }), "there is no call `fly`"),
+        (json!([1]), "there is no call"),
+        (json!({ "call": "design", "kernel": { "name": "k", "text": "x" } }), "mistake"),
+        (json!({ "call": "design", "kernel": { "name": "k", "text": " ".repeat(2 << 20) } }), "bytes"),
+        (json!({ "call": "design", "kernel": shipped("p2p"), "options": { "target": "x" } }), "there is no target `x`"),
+        (json!({ "call": "design", "kernel": shipped("p2p"), "options": { "pipelines": 0 } }), "pipelines"),
+        (json!({ "call": "run", "kernel": shipped("p2p"), "i": { "count": 1 << 20 }, "j": { "count": 1 } }), "up to"),
+    ] {
+        let answer = call(asked.clone());
+        assert!(answer["error"].as_str().is_some_and(|e| e.contains(wanted)), "{wanted}: {answer}");
+    }
+    assert!(Page::default().call("{").contains("no JSON"));
+}
