@@ -160,11 +160,16 @@ fn engines_with_filters_pass_their_testbench_in_icarus() {
 
 #[test]
 #[ignore = "a proof in depth"]
-fn engines_with_filters_of_every_shape_pass_their_testbench_in_icarus() {
-    for filters in [2, 3, 5, 16] {
-        pass_of(&Shapes::filtered(NEAR, filters), &[1, 2], &[1, 2], &[32]);
-        pass_of(&Shapes::filtered(PLAIN, filters), &[1, 4], &[1, 3], &[128]);
-    }
+fn engines_with_coarse_filters_of_many_shapes_pass_their_testbench_in_icarus() {
+    pass_of(&Shapes::filtered(NEAR, 3), &[2], &[2], &[32]);
+    pass_of(&Shapes::filtered(NEAR, 16), &[1], &[1], &[128]);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn engines_with_filters_of_many_shapes_pass_their_testbench_in_icarus() {
+    pass_of(&Shapes::filtered(PLAIN, 2), &[1], &[3], &[128]);
+    pass_of(&Shapes::filtered(PLAIN, 5), &[4], &[1], &[64]);
 }
 
 #[test]
