@@ -1,8 +1,9 @@
 # `make test` sets up and runs every test; `make proofs` the larger cases that it leaves out (docs/testing.md); `make demo`
 # sets up and shows the whole way; `make tools` gets yosys and nextpnr; `make pages` writes what pages say of the source anew
 # (CHECK=1 only compares); `make gpu` proves the results of an NVIDIA GPU beside the CPU's; `make book` makes a book of docs/;
+# `make web` builds the playground, web/dist and the one file web/dist/pairforge.html, and `make web-test` drives it in Chromium;
 # `make install PREFIX=/usr/local` builds and installs the command, and the libraries for C, C++, Fortran and GRAPE.
-.PHONY: all setup tools build test proofs gpu demo lint figures pages book install
+.PHONY: all setup tools build test proofs gpu demo lint figures pages book web web-test install
 
 PREFIX ?= /usr/local
 
@@ -20,7 +21,7 @@ build: setup
 test:
 	@scripts/test.sh
 
-proofs: tools
+proofs: tools web
 	@scripts/setup.sh nvim:neovim
 	PROOFS=1 REQUIRE_TOOLS=1 cargo test --workspace --locked -- --include-ignored
 
@@ -47,6 +48,12 @@ pages:
 book:
 	@command -v mdbook >/dev/null || { echo "mdBook makes the book: cargo install mdbook"; exit 1; }
 	mdbook build
+
+web:
+	@scripts/web.sh
+
+web-test: setup web
+	PROOFS=1 REQUIRE_TOOLS=1 cargo test --locked -p pairforge-cli --test suite -- --include-ignored --nocapture playground::
 
 install:
 	cargo build --release --locked -p pairforge-cli -p pairforge-grape

@@ -38,6 +38,8 @@ mod own;
 mod own_boards;
 mod packages;
 mod parameters;
+#[cfg(unix)]
+mod playground;
 mod predict;
 mod progress;
 mod proofs;

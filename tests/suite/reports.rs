@@ -10,7 +10,7 @@ const NUMBERS: &str =
     "[...document.querySelectorAll('data')].map(d => [d.dataset.key, d.getAttribute('value'), d.textContent])";
 
 /// The lowest contrast of any text with what is behind it, by the formula of WCAG 2, with the text.
-const CONTRAST: &str = r#"(() => {
+pub const CONTRAST: &str = r#"(() => {
     const parse = (c) => c.match(/[\d.]+/g).map(Number);
     const light = ([r, g, b]) => [r, g, b].map(v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
         .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);

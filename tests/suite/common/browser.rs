@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The browser with one page.
 pub struct Browser {
@@ -78,6 +78,20 @@ impl Browser {
         let found = self.call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
         assert!(found["exceptionDetails"].is_null(), "{expression}: {found}");
         found["result"]["value"].clone()
+    }
+
+    /// The value of an expression as soon as it is true, within some seconds.
+    pub fn wait(&mut self, expression: &str, seconds: u64) -> Value {
+        let start = Instant::now();
+        loop {
+            let value = self.value(&format!("({expression}) || null"));
+            if !value.is_null() {
+                return value;
+            }
+            let late = start.elapsed() > Duration::from_secs(seconds);
+            assert!(!late, "after {seconds} s there is no {expression}; the page says {:?}", self.said);
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Presses a key.
