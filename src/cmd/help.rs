@@ -142,9 +142,16 @@ static PAGES: &[Page] = &[
     },
     Page {
         command: "prove",
-        headings: &[(ENGINE, &["target", "freq", "dsp"]), (OUTPUT, &["json"])],
+        headings: &[
+            ("Search", &["seconds", "samples"]),
+            (ENGINE, &["target", "freq", "dsp"]),
+            (OUTPUT, &["json", "quiet"]),
+        ],
         examples: &[
-            ("prove p2p_small", "each operator and the pipeline; Z3 has 20 seconds for each operator"),
+            (
+                "prove p2p_small --json proofs.json",
+                "each operator and the pipeline; Z3 has 20 seconds for each operator",
+            ),
             (
                 "prove k.pg2 --target ecp5 --freq 100 --seconds 600",
                 "as `build` makes it for that clock, with more time",
