@@ -89,7 +89,8 @@ fn the_playground_mends_builds_and_runs_a_kernel_as_the_command_does() {
     // Its run on records that are pasted.
     let i = "xi[0],xi[1],xi[2]\n1,2,3\n-100,5,77\n1000000,2,-9\n";
     let j = "xj[0],xj[1],xj[2],mj\n10,20,30,1\n-7,8,9,0.5\n1,2,3,0.25\n99999,-3,4,1\n";
-    (place.write("i.csv", i), place.write("j.csv", j));
+    place.write("i.csv", i);
+    place.write("j.csv", j);
     for (kind, csv) in [("i", i), ("j", j)] {
         browser.value(&format!(
             "(() => {{ const t = document.querySelector('[data-key=\"{kind}.csv\"]'); t.value = {csv:?}; t.dispatchEvent(new Event('input')); }})()"
