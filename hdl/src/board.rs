@@ -92,95 +92,101 @@ pub struct Leds {
     pub active_low: bool,
 }
 
+// Dies, which come in several packages and speed grades.
+const LFE5U_25: Device = Device {
+    name: "",
+    summary: "",
+    target: "ecp5",
+    route: &[],
+    luts: 24_288,
+    flip_flops: 24_288,
+    multipliers: 28,
+    memories: 56,
+    memory_bits: 18_432,
+};
+const LFE5U_45: Device = Device {
+    name: "",
+    summary: "",
+    target: "ecp5",
+    route: &[],
+    luts: 43_848,
+    flip_flops: 43_848,
+    multipliers: 72,
+    memories: 108,
+    memory_bits: 18_432,
+};
+const LFE5U_85: Device = Device {
+    name: "",
+    summary: "",
+    target: "ecp5",
+    route: &[],
+    luts: 83_640,
+    flip_flops: 83_640,
+    multipliers: 156,
+    memories: 208,
+    memory_bits: 18_432,
+};
+const GW2A_18: Device = Device {
+    name: "",
+    summary: "",
+    target: "gowin",
+    route: &[],
+    luts: 20_736,
+    flip_flops: 15_552,
+    multipliers: 48,
+    memories: 46,
+    memory_bits: 18_432,
+};
+
 /// Every device.
 pub static DEVICES: &[Device] = &[
     Device {
         name: "ecp5-85",
         summary: "Lattice LFE5U-85F, CABGA381, speed grade 6",
-        target: "ecp5",
         route: &["--85k", "--package", "CABGA381", "--speed", "6"],
-        luts: 83_640,
-        flip_flops: 83_640,
-        multipliers: 156,
-        memories: 208,
-        memory_bits: 18_432,
+        ..LFE5U_85
     },
     Device {
         name: "ecp5-45",
         summary: "Lattice LFE5U-45F, CABGA381, speed grade 6",
-        target: "ecp5",
         route: &["--45k", "--package", "CABGA381", "--speed", "6"],
-        luts: 43_848,
-        flip_flops: 43_848,
-        multipliers: 72,
-        memories: 108,
-        memory_bits: 18_432,
+        ..LFE5U_45
     },
     Device {
         name: "ecp5-25",
         summary: "Lattice LFE5U-25F, CABGA381, speed grade 6",
-        target: "ecp5",
         route: &["--25k", "--package", "CABGA381", "--speed", "6"],
-        luts: 24_288,
-        flip_flops: 24_288,
-        multipliers: 28,
-        memories: 56,
-        memory_bits: 18_432,
+        ..LFE5U_25
     },
     Device {
         name: "ecp5-25-csfbga285",
         summary: "Lattice LFE5U-25F, CSFBGA285, speed grade 8",
-        target: "ecp5",
         route: &["--25k", "--package", "CSFBGA285", "--speed", "8"],
-        luts: 24_288,
-        flip_flops: 24_288,
-        multipliers: 28,
-        memories: 56,
-        memory_bits: 18_432,
+        ..LFE5U_25
     },
     Device {
         name: "ecp5-85-csfbga285",
         summary: "Lattice LFE5U-85F, CSFBGA285, speed grade 8",
-        target: "ecp5",
         route: &["--85k", "--package", "CSFBGA285", "--speed", "8"],
-        luts: 83_640,
-        flip_flops: 83_640,
-        multipliers: 156,
-        memories: 208,
-        memory_bits: 18_432,
+        ..LFE5U_85
     },
     Device {
         name: "ecp5um5g-45",
         summary: "Lattice LFE5UM5G-45F, CABGA381, speed grade 8",
-        target: "ecp5",
         route: &["--um5g-45k", "--package", "CABGA381", "--speed", "8"],
-        luts: 43_848,
-        flip_flops: 43_848,
-        multipliers: 72,
-        memories: 108,
-        memory_bits: 18_432,
+        ..LFE5U_45
     },
     Device {
         name: "gw2ar-18",
         summary: "Gowin GW2AR-LV18QN88C8/I7",
-        target: "gowin",
         route: &["--device", "GW2AR-LV18QN88C8/I7", "--vopt", "family=GW2A-18C"],
-        luts: 20_736,
-        flip_flops: 15_552,
-        multipliers: 48,
-        memories: 46,
-        memory_bits: 18_432,
+        ..GW2A_18
     },
     Device {
         name: "gw2a-18-pg256",
         summary: "Gowin GW2A-LV18PG256C8/I7",
-        target: "gowin",
         route: &["--device", "GW2A-LV18PG256C8/I7", "--vopt", "family=GW2A-18C"],
-        luts: 20_736,
-        flip_flops: 15_552,
-        multipliers: 48,
-        memories: 46,
-        memory_bits: 18_432,
+        ..GW2A_18
     },
     Device {
         name: "up5k",

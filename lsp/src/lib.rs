@@ -55,7 +55,7 @@ use std::rc::Rc;
 #[cfg(not(target_family = "wasm"))]
 use terminal::failure::Failure;
 
-/// Where the server's messages go.
+/// The receiver of the server's messages.
 type Out = Rc<dyn Fn(Message)>;
 
 /// Serves until the client says `exit` or goes away.

@@ -1,5 +1,4 @@
-//! `pairforge board`: the boards that are known, and the description of one's own, begun from one of them; and boards by name or
-//! description.
+//! `pairforge board`: the description of a board of one's own, begun from one that is known; and boards by name or description.
 
 use askama::Template;
 use fmm::shown::shown;
@@ -17,8 +16,6 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// List the boards that are known: device, oscillator, links to the host, and the tool that places and routes
-    List,
     /// Begin a board of your own: a folder with its description, board.toml, and its pins to be filled in
     New {
         /// Name of the board and of the folder to make: small letters, digits and -
@@ -57,26 +54,8 @@ impl Args {
 
 pub fn run(args: Args) -> Result<(), Failure> {
     match args.what {
-        What::List => list(),
         What::New { name, like } => begin(&name, &like),
     }
-}
-
-/// Prints a line a board.
-fn list() -> Result<(), Failure> {
-    let row = |b: &Board| {
-        let ethernet = if b.ethernet.is_some() { ", Ethernet" } else { "" };
-        let tool = b.vendor.map_or("nextpnr", |vendor| vendor.tool);
-        let [clock, links] = [format!("{} MHz", b.oscillator_mhz), format!("{} baud{ethernet}", b.baud)];
-        [b.name.to_string(), b.device.name.to_string(), clock, links, tool.to_string(), b.summary.to_string()]
-    };
-    let rows: Vec<[String; 6]> = BOARDS.iter().map(row).collect();
-    let widths: [usize; 5] = std::array::from_fn(|k| rows.iter().map(|row| row[k].len()).max().unwrap_or(0));
-    for [columns @ .., summary] in &rows {
-        let columns: Vec<String> = columns.iter().zip(widths).map(|(text, width)| format!("{text:width$}  ")).collect();
-        say!("{}{summary}", columns.concat())?;
-    }
-    Ok(())
 }
 
 /// Makes the folder of a board, which must not be there yet.

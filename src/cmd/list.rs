@@ -1,7 +1,7 @@
 //! `pairforge list`: what is there.
 
 use fmm::shown::shown;
-use hdl::board::Device;
+use hdl::board::{BOARDS, Board, Device};
 use hdl::serial::EngineIdentity;
 use pairforge::backends::{Entry, gpu_of, network};
 use pairforge::kernel::parts::PARTS;
@@ -40,7 +40,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let rows: Vec<(String, String)> = match args.what {
         What::Kernels => pg2::kernels::all().map(|k| (k.0.to_string(), k.1.to_string())).collect(),
         What::Backends => pairforge::backends::BACKENDS.iter().map(|b| (b.usage(), backend(b))).collect(),
-        What::Boards => hdl::board::BOARDS.iter().map(|b| (b.name.to_string(), b.summary.to_string())).collect(),
+        What::Boards => boards(),
         What::Devices => {
             let routed = hdl::board::DEVICES.iter().map(|d| (d.name.to_string(), d.summary.to_string()));
             let bought = |d: &Device| (d.name.to_string(), format!("{}; predicted, not routed", d.summary));
@@ -56,6 +56,23 @@ pub fn run(args: Args) -> Result<(), Failure> {
         }
     };
     print(&rows)
+}
+
+/// The boards with their devices, oscillators, links to the host, and the tools that place and route.
+fn boards() -> Vec<(String, String)> {
+    let row = |b: &Board| {
+        let ethernet = if b.ethernet.is_some() { ", Ethernet" } else { "" };
+        let tool = b.vendor.map_or("nextpnr", |vendor| vendor.tool);
+        let [clock, links] = [format!("{} MHz", b.oscillator_mhz), format!("{} baud{ethernet}", b.baud)];
+        [b.device.name.to_string(), clock, links, tool.to_string()]
+    };
+    let rows: Vec<[String; 4]> = BOARDS.iter().map(row).collect();
+    let widths: [usize; 4] = std::array::from_fn(|k| rows.iter().map(|row| row[k].len()).max().unwrap_or(0));
+    let of = |(board, row): (&Board, &[String; 4])| {
+        let columns: String = row.iter().zip(widths).map(|(text, width)| format!("{text:width$}  ")).collect();
+        (board.name.to_string(), columns + board.summary)
+    };
+    BOARDS.iter().zip(&rows).map(of).collect()
 }
 
 /// Asks the network for boards, and prints them as the backend takes them.

@@ -28,6 +28,13 @@ fn a_board_of_ones_own_serves_once_its_pins_are_filled_in() {
     p.write("mine/pins.lpf", shipped);
     assert_eq!(predicted(&p, "./mine"), predicted(&p, "ulx3s"));
     assert_eq!(predicted(&p, "mine/board.toml"), predicted(&p, "ulx3s"));
+    p.write("i.csv", "xi[0],xi[1],xi[2]\n1,2,3\n");
+    p.write("j.csv", "xj[0],xj[1],xj[2],mj\n10,20,30,1\n");
+    let run = |board: &str| {
+        let words = format!("run p2p_paper --i i.csv --j j.csv --predict {board}");
+        check_in(&p, &words, 0, &[], &[]).out.replace("mine", "ulx3s").replace("./", "")
+    };
+    assert_eq!(run("./mine"), run("ulx3s"));
     check_in(&p, "board new mine --like ulx3s", 1, &[], &["exists already"]);
 }
 
@@ -113,7 +120,7 @@ fn what_is_wrong_with_a_board_is_told_with_its_key() {
 
 #[test]
 fn every_board_is_listed_with_its_links() {
-    let said = check_in(&Place::new(), "board list", 0, &["colorlight-i9", "1000000 baud, Ethernet", "vivado"], &[]);
+    let said = check_in(&Place::new(), "list boards", 0, &["colorlight-i9", "1000000 baud, Ethernet", "vivado"], &[]);
     assert_eq!(said.out.lines().count(), hdl::board::BOARDS.len());
 }
 

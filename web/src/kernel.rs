@@ -44,7 +44,7 @@ impl Kernel {
     }
 }
 
-/// What pipelines are made for.
+/// The target and clock that pipelines are made for.
 #[derive(Deserialize)]
 #[serde(default)]
 pub struct For {

@@ -10,9 +10,9 @@ const SCRIPT: &str = "project.tcl";
 const VERILOG: &str = "project.v";
 const CLOCK: &str = "clock.sdc";
 
-#[derive(Template)]
-#[template(path = "export/board_vivado.tcl", escape = "none")]
-struct Vivado<'a> {
+/// A project as both tools' scripts have it.
+#[derive(Clone, Copy)]
+struct Project<'a> {
     made: &'a str,
     board: &'a Board,
     vendor: &'a Vendor,
@@ -24,17 +24,16 @@ struct Vivado<'a> {
 }
 
 #[derive(Template)]
+#[template(path = "export/board_vivado.tcl", escape = "none")]
+struct Vivado<'a> {
+    project: Project<'a>,
+}
+
+#[derive(Template)]
 #[template(path = "export/board_quartus.tcl", escape = "none")]
 struct Quartus<'a> {
-    made: &'a str,
-    board: &'a Board,
-    vendor: &'a Vendor,
-    top: &'a str,
-    script: &'a str,
-    verilog: &'a str,
-    pins: &'a str,
+    project: Project<'a>,
     clock: &'a str,
-    bitstream: &'a str,
 }
 
 #[derive(Template)]
@@ -63,19 +62,19 @@ impl Vendor {
 /// The files of the project of a design, its Verilog among them; none for a board whose bitstream open tools make.
 pub fn board_project(board: &Board, top: &str, verilog: String, version: &str) -> Vec<Text> {
     let Some(vendor) = board.vendor else { return Vec::new() };
-    let (made, bitstream) = (format!("Made by pairforge {version}"), vendor.bitstream());
-    let (made, script, clock) = (made.as_str(), SCRIPT, CLOCK);
-    let pins = if vendor.tool == "vivado" { "pins.xdc" } else { "pins.tcl" };
+    let made = &format!("Made by pairforge {version}");
+    let is_vivado = vendor.tool == "vivado";
+    let pins = if is_vivado { "pins.xdc" } else { "pins.tcl" };
+    let (script, bitstream) = (SCRIPT, vendor.bitstream());
+    let project = Project { made, board, vendor, top, script, verilog: VERILOG, pins, bitstream };
     let of = |name: &str, text: String| Text { name: name.into(), text };
     let mut all = vec![of(VERILOG, verilog), of(pins, board.constraints.into())];
-    if vendor.tool == "vivado" {
-        let vivado = Vivado { made, board, vendor, top, script, verilog: VERILOG, pins, bitstream };
-        all.push(text(script.into(), vivado.render()));
+    if is_vivado {
+        all.push(text(script.into(), Vivado { project }.render()));
     } else {
         let period = format!("{:.3}", 1000.0 / board.oscillator_mhz);
-        all.push(text(clock.into(), Clock { made, board, period }.render()));
-        let quartus = Quartus { made, board, vendor, top, script, verilog: VERILOG, pins, clock, bitstream };
-        all.push(text(script.into(), quartus.render()));
+        all.push(text(CLOCK.into(), Clock { made, board, period }.render()));
+        all.push(text(script.into(), Quartus { project, clock: CLOCK }.render()));
     }
     all
 }

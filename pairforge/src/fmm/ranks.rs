@@ -221,7 +221,7 @@ impl Opened<'_> {
 }
 
 impl Job {
-    /// What is asked for, by an engine: a run, or the search for the order that a tolerance takes, and the runs that split the error. The
+    /// The work that is asked for, by an engine: a run, or the search for the order that a tolerance takes, and the runs that split the error. The
     /// first rank has the results, and the problem of a search.
     fn run(
         &self,

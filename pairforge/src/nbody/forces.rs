@@ -51,7 +51,7 @@ impl Forces {
         self.fmm.pinned(n)
     }
 
-    /// What a GPU has found for a tolerance, which later runs may ask for.
+    /// The options that a GPU has found for a tolerance, which later runs may ask for.
     pub fn found_on_gpu(&self) -> Result<Option<Pinned>, Error> {
         self.fmm.found_on_gpu()
     }

@@ -319,7 +319,7 @@ impl Engine for Searched {
     }
 }
 
-/// What every rank gets of a search for an error.
+/// The outcome of a search for an error on every rank.
 type Outcomes = Vec<Result<(FmmOptions, Option<Tuned>), String>>;
 
 /// The search on so many ranks, by engines as they are made.

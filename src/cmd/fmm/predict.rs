@@ -20,7 +20,6 @@ use pairforge::kernel::parts::{Part, part};
 use pg2::graph::Graph;
 use pipelines::octree::offload;
 use pipelines::octree::offload::Pipelines;
-use pipelines::predict::Line;
 use std::path::PathBuf;
 use std::time::Instant;
 use terminal::failure::Failure;
@@ -70,13 +69,8 @@ impl PredictArgs {
 
     /// The link, with the milliseconds that the host takes.
     fn link(&self, board: &Board, over_ethernet: bool) -> Link {
-        match over_ethernet {
-            true => Link { line: Line::GIGABIT, turnaround_ms: self.turnaround.unwrap_or(0.05) },
-            false => {
-                let line = Line::Serial(self.baud.unwrap_or(board.baud));
-                Link { line, turnaround_ms: self.turnaround.unwrap_or(2.0) }
-            }
-        }
+        let usual = if over_ethernet { Link::GIGABIT } else { Link::serial(self.baud.unwrap_or(board.baud)) };
+        Link { turnaround_ms: self.turnaround.unwrap_or(usual.turnaround_ms), ..usual }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `pairforge run --predict PLACE`: the clocks and seconds of a run on a board, or in an engine alone, without computing it.
 
-use hdl::board::{BOARDS, Board, board, gigabit};
+use crate::cmd::board::find;
+use hdl::board::{Board, gigabit};
 use hdl::circuit::target::{Clock, target};
 use hdl::engine::Config;
 use hdl::serial::kernel_hash;
@@ -24,15 +25,15 @@ pub const BACKEND: &str = "predicted";
 
 #[derive(clap::Args)]
 pub struct PredictArgs {
-    /// Compute nothing, and predict clocks and seconds: on a board (see `pairforge list boards`), or for `engine`, whose streams never
-    /// wait
+    /// Compute nothing, and predict clocks and seconds: on a board (see `pairforge list boards`, or the folder of one of your own), or for
+    /// `engine`, whose streams never wait
     ///
     /// Pairs that pass filters are counted. With --json, the statistics are those of the prediction.
     #[arg(long, value_name = "BOARD", conflicts_with_all = ["backend", "output", "flags", "profile", "trace", "report"])]
     predict: Option<String>,
 }
 
-/// What is predicted: where, and at what clock.
+/// The place of a prediction, and its clock.
 #[derive(Clone, Serialize)]
 pub struct Place {
     pub name: String,
@@ -56,7 +57,7 @@ impl PredictArgs {
         let Some(name) = &self.predict else { return Ok(None) };
         let at = match &name[..] {
             ENGINE => None,
-            name => Some(board(name).ok_or_else(|| unknown(name))?),
+            name => Some(find(name)?),
         };
         let (clock, link) = match at {
             None => (options.clock, Link { line: Line::Dma(f64::MAX), turnaround_ms: 0.0 }),
@@ -78,23 +79,17 @@ impl PredictArgs {
     }
 }
 
-fn unknown(name: &str) -> Failure {
-    let known = BOARDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ");
-    let name = fmm::shown::shown(name);
-    Failure::Usage(format!("there is no board `{name}`; `--predict` takes `{ENGINE}`, {known}"))
-}
-
 /// The clock and the link of a board, over Ethernet where it has that.
 fn on_board(board: &'static Board) -> Result<(Clock, Link), Failure> {
     let target = target(board.device.target).expect("every board's device names a target");
     let (mhz, link) = match board.ethernet {
         Some(_) => {
             let clocks = gigabit::clocks(board, board.usual_mhz).map_err(Failure::Input)?;
-            (clocks.mhz, Link { line: Line::GIGABIT, turnaround_ms: 0.05 })
+            (clocks.mhz, Link::GIGABIT)
         }
         None => {
             let (_, mhz) = board.pll.source(board.oscillator_mhz, board.usual_mhz).map_err(Failure::Input)?;
-            (mhz, Link { line: Line::Serial(board.baud), turnaround_ms: 2.0 })
+            (mhz, Link::serial(board.baud))
         }
     };
     Ok((Clock { target, mhz, blocks: None }, link))

@@ -59,6 +59,14 @@ impl Machine {
 }
 
 impl Link {
+    /// Ethernet, and a host that answers soon.
+    pub const GIGABIT: Link = Link { line: Line::GIGABIT, turnaround_ms: 0.05 };
+
+    /// A serial line through USB.
+    pub const fn serial(baud: u32) -> Link {
+        Link { line: Line::Serial(baud), turnaround_ms: 2.0 }
+    }
+
     /// The link as a table names it.
     pub fn words(&self) -> String {
         match self.line {

@@ -29,8 +29,7 @@ const PAPER_CHIPS: u32 = 4;
 /// The clock that the area of these pipelines was counted at, and a link as PCI Express 1 with four lanes, for the paper names neither.
 const PAPER_MHZ: f64 = 150.0;
 const PAPER_LINK: f64 = 1e9;
-/// Milliseconds until the host answers, over Ethernet and behind DMA.
-const ETHERNET_MS: f64 = 0.05;
+/// Milliseconds until the host answers, behind DMA.
 const DMA_MS: f64 = 0.01;
 
 /// A device of the figures.
@@ -107,7 +106,7 @@ fn plan<'a>(kernels: &'a Kernels, lanes: Lanes<'a, Failure>, freq: Option<f64>) 
     Ok(Plan {
         board: board(BOARD).expect("it is shipped"),
         kernels,
-        link: Link { line: Line::GIGABIT, turnaround_ms: ETHERNET_MS },
+        link: Link::GIGABIT,
         freq,
         jmem_words: None,
         stream_bits: 32,
