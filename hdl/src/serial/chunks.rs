@@ -8,6 +8,7 @@ use crate::engine::Config;
 use crate::engine::link::Receive;
 use crate::engine::protocol::{END_REPLY, Stream, reply_words};
 use std::fmt::Debug;
+use std::marker::PhantomData;
 
 /// The unit of a stream, which offsets count.
 pub trait Unit: Copy + Debug + Default + Send + 'static {
@@ -29,6 +30,9 @@ pub trait Unit: Copy + Debug + Default + Send + 'static {
 
     /// Units as bytes.
     fn bytes(units: &[Self]) -> Vec<u8>;
+
+    /// The unit as the lowest bits of a word.
+    fn bits(self) -> u32;
 }
 
 impl Unit for u8 {
@@ -51,6 +55,10 @@ impl Unit for u8 {
     fn bytes(units: &[u8]) -> Vec<u8> {
         units.to_vec()
     }
+
+    fn bits(self) -> u32 {
+        self.into()
+    }
 }
 
 impl Unit for u32 {
@@ -72,6 +80,10 @@ impl Unit for u32 {
 
     fn bytes(units: &[u32]) -> Vec<u8> {
         u8::of(units).collect()
+    }
+
+    fn bits(self) -> u32 {
+        self
     }
 }
 
@@ -106,7 +118,11 @@ pub fn packed_len(words: usize, beat_words: u32) -> usize {
 pub struct Beats<U> {
     left: u32,
     closes: bool,
-    beat: Vec<U>,
+    /// Whole words of the beat at hand; the next word, and the units of it that came.
+    beat: Vec<u32>,
+    word: u32,
+    units: usize,
+    unit: PhantomData<U>,
 }
 
 impl<U: Unit> Beats<U> {
@@ -116,15 +132,24 @@ impl<U: Unit> Beats<U> {
             (self.left, self.closes) = unit.announced();
             return None;
         }
-        self.beat.push(unit);
-        if self.beat.len() < per_word::<U>() * beat_words as usize {
+        self.word |= unit.bits() << (self.units * (8 << U::BITS));
+        self.units += 1;
+        if self.units < per_word::<U>() {
+            return None;
+        }
+        if self.beat.is_empty() {
+            self.beat.reserve_exact(beat_words as usize);
+        }
+        self.beat.push(std::mem::take(&mut self.word));
+        self.units = 0;
+        if self.beat.len() < beat_words as usize {
             return None;
         }
         self.left -= 1;
-        let beat = U::bytes(&std::mem::take(&mut self.beat));
-        Some((words(&beat).collect(), self.closes && self.left == 0))
+        Some((std::mem::take(&mut self.beat), self.closes && self.left == 0))
     }
 }
+
 /// Little-endian words; a rest of less than four bytes is left out.
 pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
     bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))

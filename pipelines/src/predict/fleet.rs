@@ -6,6 +6,7 @@ use crate::job::{Backend, BackendError, Job, Outcome, Run};
 use hdl::engine::Config;
 use hdl::serial::kernel_hash;
 use pg2::graph::Graph;
+use rayon::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A board of a fleet.
@@ -98,13 +99,21 @@ impl Backend for Fleet {
             parts.push(shared(job, members.len()));
             with.push(members);
         }
-        for (k, member) in self.members.iter_mut().enumerate() {
+        // Each board keeps its own time, so that all of them are predicted at once. Progress comes from each when it is done.
+        let of_member = |(k, member): (usize, &mut Member)| {
             // The jobs that this board has a part of, and its runs of them.
             let own = |j: usize| Some((j, &parts[j][with[j].iter().position(|m| *m == k)?]));
             let mine: Vec<(usize, &Vec<Run>)> = (0..jobs.len()).filter_map(own).collect();
             let sub: Vec<Job> = mine.iter().map(|(j, runs)| Job { runs, ..jobs[*j] }).collect();
-            let done = member.backend.run_all(&sub, progress)?;
-            for ((j, _), one) in mine.into_iter().zip(done) {
+            let mut passed = 0;
+            let done = member.backend.run_all(&sub, &mut |more| passed += more)?;
+            Ok((passed, mine.into_iter().map(|(j, _)| j).zip(done).collect()))
+        };
+        let of_members: Result<Vec<(usize, Vec<(usize, Outcome)>)>, BackendError> =
+            self.members.par_iter_mut().enumerate().map(of_member).collect();
+        for (passed, done) in of_members? {
+            progress(passed);
+            for (j, one) in done {
                 match &mut outcomes[j] {
                     Some(all) => merge(all, one),
                     empty => *empty = Some(one),

@@ -21,6 +21,7 @@ use pipelines::octree::offload::Pipelines;
 use pipelines::predict::fleet::{Boards, Fleet};
 use pipelines::predict::roofline::HANEY;
 use pipelines::predict::{Line, Setup};
+use rayon::prelude::*;
 use std::time::Instant;
 use terminal::failure::Failure;
 use terminal::progress::Steps;
@@ -70,11 +71,16 @@ impl Backend for Beside {
     }
 
     fn run_all(&mut self, jobs: &[Job], progress: &mut dyn FnMut(usize)) -> Result<Vec<Outcome>, BackendError> {
-        let mut last = Vec::new();
-        for fleet in &mut self.fleets {
-            last = fleet.run_all(jobs, progress)?;
-        }
-        Ok(last)
+        let of_fleet = |fleet: &mut Fleet| {
+            let mut passed = 0;
+            Ok((fleet.run_all(jobs, &mut |more| passed += more)?, passed))
+        };
+        let mut all: Vec<(Vec<Outcome>, usize)> =
+            self.fleets.par_iter_mut().map(of_fleet).collect::<Result<_, BackendError>>()?;
+        // All of them have the same work, and results that are zeros.
+        let (outcomes, passed) = all.pop().expect("there is a fleet");
+        progress(passed);
+        Ok(outcomes)
     }
 }
 
