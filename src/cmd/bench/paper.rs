@@ -6,6 +6,7 @@ mod kept;
 mod machines;
 mod measure;
 mod page;
+mod sampled;
 
 use super::{Args, scaling};
 use crate::cmd::fmm::BYTES_A_PARTICLE;

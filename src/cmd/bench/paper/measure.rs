@@ -1,7 +1,8 @@
 //! Runs: stages on this CPU, and the same jobs through the models of the devices.
 
-use super::kept::{Agreement, CpuStages, Depth, Gumerov, Haney, Kept, Offloaded, PartRow, Size, Stages};
+use super::kept::{Agreement, CpuStages, Depth, Gumerov, Haney, Kept, Offloaded, PartRow, Sampling, Size, Stages};
 use super::machines::{self, Bought, Machine};
+use super::sampled::{self, Sampled, Used, part_of};
 use super::{Options, scaling};
 use fmm::data::particles::Particles;
 use fmm::data::random::{self, Charge, Distribution};
@@ -16,12 +17,11 @@ use pairforge::fmm::predict::machine::hashed;
 use pg2::backend::build::build_folded;
 use pg2::graph::Graph;
 use pipelines::backends::{BackendOptions, config};
-use pipelines::job::{Backend, BackendError, Job, Outcome};
+use pipelines::job::Backend;
 use pipelines::octree::offload::Pipelines;
 use pipelines::predict::fleet::{Boards, Fleet};
 use pipelines::predict::roofline::HANEY;
 use pipelines::predict::{Line, Setup};
-use rayon::prelude::*;
 use std::time::Instant;
 use terminal::failure::Failure;
 use terminal::progress::Steps;
@@ -43,47 +43,6 @@ const GUMEROV: std::ops::RangeInclusive<u32> = 12..=20;
 /// Runs that take longer together are not repeated, in seconds.
 const LONG: f64 = 2.0;
 
-/// Several fleets that all have the same work: each is a device of its own.
-struct Beside {
-    fleets: Vec<Fleet>,
-}
-
-impl Backend for Beside {
-    fn name(&self) -> &str {
-        "predicted devices"
-    }
-
-    fn prepare(&mut self, graph: &Graph, pairs: u64) -> Result<(), BackendError> {
-        self.fleets.iter_mut().try_for_each(|fleet| fleet.prepare(graph, pairs))
-    }
-
-    fn lanes(&mut self, graph: &Graph, pairs: u64) -> Result<Option<u32>, BackendError> {
-        self.fleets[0].lanes(graph, pairs)
-    }
-
-    fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError> {
-        let mut outcomes = self.run_all(std::slice::from_ref(job), progress)?;
-        Ok(outcomes.pop().expect("an outcome of the job"))
-    }
-
-    fn runs_together(&self, graphs: &[&Graph]) -> bool {
-        graphs.len() > 1
-    }
-
-    fn run_all(&mut self, jobs: &[Job], progress: &mut dyn FnMut(usize)) -> Result<Vec<Outcome>, BackendError> {
-        let of_fleet = |fleet: &mut Fleet| {
-            let mut passed = 0;
-            Ok((fleet.run_all(jobs, &mut |more| passed += more)?, passed))
-        };
-        let mut all: Vec<(Vec<Outcome>, usize)> =
-            self.fleets.par_iter_mut().map(of_fleet).collect::<Result<_, BackendError>>()?;
-        // All of them have the same work, and results that are zeros.
-        let (outcomes, passed) = all.pop().expect("there is a fleet");
-        progress(passed);
-        Ok(outcomes)
-    }
-}
-
 /// Measures and predicts everything.
 pub fn all(options: &Options) -> Result<Kept, Failure> {
     let kernels = machines::kernels()?;
@@ -103,7 +62,7 @@ pub fn all(options: &Options) -> Result<Kept, Failure> {
     let parts = bench.parts(&particles, work)?;
     let published = machines::published()?;
     drop(particles);
-    let sizes = bench.sizes(&by_stage, &together)?;
+    let (sizes, sampling) = bench.sizes(&by_stage, &together)?;
     let (gumerov, haney) = (bench.gumerov()?, bench.haney()?);
     Ok(Kept {
         cpu: tune::cost::machine(),
@@ -111,6 +70,7 @@ pub fn all(options: &Options) -> Result<Kept, Failure> {
         repeat: options.repeat,
         machines: about,
         agreement,
+        sampling,
         stages,
         sizes,
         parts,
@@ -191,37 +151,49 @@ impl Bench<'_> {
 
     /// P2P and M2L on devices. Engines with one lane of M2L are sent other lists than those with several, and so have runs of their own.
     fn offloaded(&self, plan: &Plan, q: &[f64], machines: &[&Machine]) -> Result<Vec<Offloaded>, Failure> {
+        self.offloaded_in_part(plan, q, (machines, part_of(q.len())))
+    }
+
+    /// The same from a part of the work.
+    fn offloaded_in_part(
+        &self,
+        plan: &Plan,
+        q: &[f64],
+        (machines, part): (&[&Machine], f64),
+    ) -> Result<Vec<Offloaded>, Failure> {
         let mut found: Vec<(usize, Offloaded)> = Vec::new();
         for alone in [true, false] {
             let places = (0..machines.len()).filter(|k| (machines[*k].m2l_lanes() == 1) == alone);
             let places: Vec<usize> = places.collect();
             let some: Vec<&Machine> = places.iter().map(|k| machines[*k]).collect();
-            found.extend(places.into_iter().zip(self.offloaded_alike(plan, q, &some)?));
+            found.extend(places.into_iter().zip(self.offloaded_alike(plan, q, (&some, part))?));
         }
         found.sort_by_key(|f| f.0);
         Ok(found.into_iter().map(|f| f.1).collect())
     }
 
-    fn offloaded_alike(&self, plan: &Plan, q: &[f64], machines: &[&Machine]) -> Result<Vec<Offloaded>, Failure> {
+    fn offloaded_alike(
+        &self,
+        plan: &Plan,
+        q: &[f64],
+        (machines, part): (&[&Machine], f64),
+    ) -> Result<Vec<Offloaded>, Failure> {
         if machines.is_empty() {
             return Ok(Vec::new());
         }
         let Kernels { p2p, m2l } = self.kernels;
-        let mut beside = Beside { fleets: machines.iter().map(|m| m.fleet()).collect() };
-        let mut pipelines = Pipelines::new(&mut beside, p2p, m2l.as_ref());
+        let mut devices = Sampled::new(machines.iter().map(|m| m.fleet()).collect(), part);
+        let mut pipelines = Pipelines::new(&mut devices, p2p, m2l.as_ref());
         let executors: &mut [&mut dyn Executor<Plan>] = &mut [&mut pipelines];
         plan.solve(q, executors, &mut |_, _, _| {})?;
-        let one = |(machine, fleet): (&&Machine, &Fleet)| {
-            let all = fleet.seen(None);
-            Offloaded {
-                name: machine.about.name.clone(),
-                p2p: fleet.seen(Some(p2p)).seconds,
-                m2l: fleet.seen(m2l.as_ref()).seconds,
-                bytes_in: all.bytes_in,
-                bytes_out: all.bytes_out,
-            }
+        let one = |(machine, used): (&&Machine, Used)| Offloaded {
+            name: machine.about.name.clone(),
+            p2p: used.p2p,
+            m2l: used.m2l,
+            bytes_in: used.bytes_in.round() as u64,
+            bytes_out: used.bytes_out.round() as u64,
         };
-        Ok(machines.iter().zip(&beside.fleets).map(one).collect())
+        Ok(machines.iter().zip(devices.used(self.kernels)).map(one).collect())
     }
 
     /// Fig. 5.
@@ -259,11 +231,11 @@ impl Bench<'_> {
     }
 
     /// Figs. 6 and 7.
-    fn sizes(&mut self, by_stage: &[Machine], together: &[Machine]) -> Result<Vec<Size>, Failure> {
+    fn sizes(&mut self, by_stage: &[Machine], together: &[Machine]) -> Result<(Vec<Size>, Option<Sampling>), Failure> {
         let alone: Vec<&Machine> =
             by_stage.iter().filter(|m| [machines::I9, machines::ROW_OF_I9].contains(&&m.about.name[..])).collect();
         let all: Vec<&Machine> = alone.iter().copied().chain(together).collect();
-        let mut sizes: Vec<Size> = Vec::new();
+        let (mut sizes, mut sampling): (Vec<Size>, Option<Sampling>) = (Vec::new(), None);
         for n in SIZES.into_iter().filter(|n| *n <= self.options.n_max) {
             let particles = random::generate(n, Distribution::Uniform, Charge::Positive, 1);
             let mut depths_of = Vec::new();
@@ -272,6 +244,13 @@ impl Bench<'_> {
                 let plan = plan(&particles, depth)?;
                 let stats = self.native(&particles, &plan.options)?;
                 let mut devices = self.offloaded(&plan, &particles.q, &all)?;
+                if n == sampled::TARGETS {
+                    let in_part = self.offloaded_in_part(&plan, &particles.q, (&all, 0.125))?;
+                    let pairs = devices.iter().zip(&in_part);
+                    let off = pairs.flat_map(|(d, p)| [p.p2p / d.p2p - 1.0, p.m2l / d.m2l - 1.0]);
+                    let off = off.map(f64::abs).fold(sampling.map_or(0.0, |s| s.off), f64::max);
+                    sampling = Some(Sampling { n, off });
+                }
                 let together = devices.split_off(alone.len());
                 depths_of.push(Depth {
                     depth,
@@ -289,7 +268,7 @@ impl Bench<'_> {
             };
             sizes.push(Size { n, depths: depths_of, direct, is_law });
         }
-        Ok(sizes)
+        Ok((sizes, sampling))
     }
 
     /// Clocks of engines whose Verilog is simulated, beside the model's. Without a simulator there is none.

@@ -34,6 +34,7 @@ struct Page<'a> {
     operations: f64,
     machines: String,
     agreement: String,
+    sampling: String,
     stages: String,
     loses: String,
     direct: usize,
@@ -60,6 +61,7 @@ pub fn text(kept: &Kept) -> Result<String, Failure> {
         operations: OPERATIONS,
         machines: machines(kept),
         agreement: agreement(kept),
+        sampling: sampling(kept),
         stages: stages(kept),
         loses: board.sentence(),
         direct: kept.sizes.iter().filter(|s| !s.is_law).map(|s| s.n).max().unwrap_or(0),
@@ -117,6 +119,16 @@ fn agreement(kept: &Kept) -> String {
         vec![a.kernel.clone(), a.n.to_string(), a.pairs.to_string(), a.counted.to_string(), a.modelled.to_string(), off]
     };
     table(&["kernel", "particles", "pairs", "clocks counted", "modelled", "off by"], kept.agreement.iter().map(row))
+}
+
+/// How far a part of the work, scaled, is off the whole.
+fn sampling(kept: &Kept) -> String {
+    kept.sampling.as_ref().map_or(String::new(), |s| {
+        let (n, off) = (s.n, 100.0 * s.off);
+        format!(
+            "Of {n} particles, for which both were predicted, that is off by {off:.1}% of a stage's seconds at most."
+        )
+    })
 }
 
 fn stages(kept: &Kept) -> String {
@@ -356,7 +368,9 @@ fn link_in_words(rate: f64) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kept::{About, Agreement, CpuStages, Depth, Gumerov, Haney, PartRow, Published, Stages};
+    use super::super::kept::{
+        About, Agreement, CpuStages, Depth, Gumerov, Haney, PartRow, Published, Sampling, Stages,
+    };
     use super::*;
 
     fn device(name: &str, p2p: f64, m2l: f64) -> Offloaded {
@@ -397,6 +411,7 @@ mod tests {
                 counted: 1000,
                 modelled: 1020,
             }],
+            sampling: Some(Sampling { n: 100_000, off: 0.0123 }),
             stages: Stages {
                 n: 1_000_000,
                 leaf: 86,
@@ -432,6 +447,7 @@ mod tests {
             "| p2p_paper | 20 | 100 | 1000 | 1020 | +2.0% |",
             "| 1000000 | 380 ms (5) | 540 ms (5) |",
             "~1000000 s |",
+            "Of 100000 particles, for which both were predicted, that is off by 1.2% of a stage's seconds at most.",
             "| 4096 | 35.1 ms | 1.5 ms | 1 ms | 500 \u{b5}s | 2 ms |",
             "| the paper, four chips | 60 | 31.8 | 1.89 |",
             "a CPU with Colorlight i9 never wins",
