@@ -58,7 +58,7 @@ impl Agreement {
     }
 }
 
-/// How far seconds of an eighth of the particles, taken eight times, are off those of all of them, at most.
+/// How far seconds from a part of the work, taken as often, are off those from all of it, at most.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sampling {
     pub n: usize,

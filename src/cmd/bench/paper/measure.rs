@@ -2,7 +2,7 @@
 
 use super::kept::{Agreement, CpuStages, Depth, Gumerov, Haney, Kept, Offloaded, PartRow, Sampling, Size, Stages};
 use super::machines::{self, Bought, Machine};
-use super::sampled::{self, Sampled, Used, part_of};
+use super::sampled::{Sampled, Used};
 use super::{Options, scaling};
 use fmm::data::particles::Particles;
 use fmm::data::random::{self, Charge, Distribution};
@@ -40,6 +40,9 @@ const DIRECT: usize = 100_000;
 const SIMULATED: usize = 20_000;
 /// The table of Gumerov and Duraiswami.
 const GUMEROV: std::ops::RangeInclusive<u32> = 12..=20;
+/// Particles of which devices are predicted from all of the work as well.
+const SAMPLED: usize = 100_000;
+
 /// Runs that take longer together are not repeated, in seconds.
 const LONG: f64 = 2.0;
 
@@ -151,22 +154,22 @@ impl Bench<'_> {
 
     /// P2P and M2L on devices. Engines with one lane of M2L are sent other lists than those with several, and so have runs of their own.
     fn offloaded(&self, plan: &Plan, q: &[f64], machines: &[&Machine]) -> Result<Vec<Offloaded>, Failure> {
-        self.offloaded_in_part(plan, q, (machines, part_of(q.len())))
+        self.offloaded_as(plan, q, (machines, false))
     }
 
-    /// The same from a part of the work.
-    fn offloaded_in_part(
+    /// The same, from all of the work wherever that is wanted.
+    fn offloaded_as(
         &self,
         plan: &Plan,
         q: &[f64],
-        (machines, part): (&[&Machine], f64),
+        (machines, is_whole): (&[&Machine], bool),
     ) -> Result<Vec<Offloaded>, Failure> {
         let mut found: Vec<(usize, Offloaded)> = Vec::new();
         for alone in [true, false] {
             let places = (0..machines.len()).filter(|k| (machines[*k].m2l_lanes() == 1) == alone);
             let places: Vec<usize> = places.collect();
             let some: Vec<&Machine> = places.iter().map(|k| machines[*k]).collect();
-            found.extend(places.into_iter().zip(self.offloaded_alike(plan, q, (&some, part))?));
+            found.extend(places.into_iter().zip(self.offloaded_alike(plan, q, (&some, is_whole))?));
         }
         found.sort_by_key(|f| f.0);
         Ok(found.into_iter().map(|f| f.1).collect())
@@ -176,13 +179,13 @@ impl Bench<'_> {
         &self,
         plan: &Plan,
         q: &[f64],
-        (machines, part): (&[&Machine], f64),
+        (machines, is_whole): (&[&Machine], bool),
     ) -> Result<Vec<Offloaded>, Failure> {
         if machines.is_empty() {
             return Ok(Vec::new());
         }
         let Kernels { p2p, m2l } = self.kernels;
-        let mut devices = Sampled::new(machines.iter().map(|m| m.fleet()).collect(), part);
+        let mut devices = Sampled::new(self.kernels, machines.iter().map(|m| m.fleet()).collect(), is_whole);
         let mut pipelines = Pipelines::new(&mut devices, p2p, m2l.as_ref());
         let executors: &mut [&mut dyn Executor<Plan>] = &mut [&mut pipelines];
         plan.solve(q, executors, &mut |_, _, _| {})?;
@@ -193,7 +196,7 @@ impl Bench<'_> {
             bytes_in: used.bytes_in.round() as u64,
             bytes_out: used.bytes_out.round() as u64,
         };
-        Ok(machines.iter().zip(devices.used(self.kernels)).map(one).collect())
+        Ok(machines.iter().zip(devices.used()).map(one).collect())
     }
 
     /// Fig. 5.
@@ -244,10 +247,10 @@ impl Bench<'_> {
                 let plan = plan(&particles, depth)?;
                 let stats = self.native(&particles, &plan.options)?;
                 let mut devices = self.offloaded(&plan, &particles.q, &all)?;
-                if n == sampled::TARGETS {
-                    let in_part = self.offloaded_in_part(&plan, &particles.q, (&all, 0.125))?;
-                    let pairs = devices.iter().zip(&in_part);
-                    let off = pairs.flat_map(|(d, p)| [p.p2p / d.p2p - 1.0, p.m2l / d.m2l - 1.0]);
+                if n == SAMPLED {
+                    let whole = self.offloaded_as(&plan, &particles.q, (&all, true))?;
+                    let pairs = devices.iter().zip(&whole);
+                    let off = pairs.flat_map(|(d, w)| [d.p2p / w.p2p - 1.0, d.m2l / w.m2l - 1.0]);
                     let off = off.map(f64::abs).fold(sampling.map_or(0.0, |s| s.off), f64::max);
                     sampling = Some(Sampling { n, off });
                 }

@@ -11,19 +11,20 @@ use pipelines::predict::LinkUse;
 use pipelines::predict::fleet::Fleet;
 use rayon::prelude::*;
 
-/// Targets that a part has at least.
-pub const TARGETS: usize = 100_000;
+/// Runs of each job that a part has at least: each of eight boards then has eight.
+const RUNS: usize = 64;
 
-/// The part of the work of so many particles that is predicted: a power of an eighth.
-pub fn part_of(targets: usize) -> f64 {
+/// The part of jobs that is predicted: the smallest power of an eighth that leaves each of them runs enough.
+fn part_of(jobs: &[Job]) -> f64 {
+    let least = jobs.iter().map(|job| job.runs.len()).min().unwrap_or(0);
     let mut part = 1.0;
-    while targets as f64 * part / 8.0 >= TARGETS as f64 {
+    while least as f64 * part / 8.0 >= RUNS as f64 {
         part /= 8.0;
     }
     part
 }
 
-/// The use of a device: of its boards with each kernel, and of all.
+/// The use of a device: seconds of its boards with each kernel, and bytes of all.
 #[derive(Clone, Copy, Default)]
 pub struct Used {
     pub p2p: f64,
@@ -43,29 +44,39 @@ impl Used {
             bytes_out: bytes_out as f64,
         }
     }
+
+    /// Adds what was used between two times, so often.
+    fn add(&mut self, before: Used, after: Used, times: f64) {
+        self.p2p += (after.p2p - before.p2p) * times;
+        self.m2l += (after.m2l - before.m2l) * times;
+        self.bytes_in += (after.bytes_in - before.bytes_in) * times;
+        self.bytes_out += (after.bytes_out - before.bytes_out) * times;
+    }
+}
+
+/// A device and its use for the whole work.
+struct Device {
+    fleet: Fleet,
+    used: Used,
 }
 
 /// The devices.
-pub struct Sampled {
-    fleets: Vec<Fleet>,
-    /// The part of each job that they are given.
-    part: f64,
+pub struct Sampled<'a> {
+    kernels: &'a Kernels,
+    devices: Vec<Device>,
+    is_whole: bool,
 }
 
-impl Sampled {
-    /// Devices that are given a part of the work.
-    pub fn new(fleets: Vec<Fleet>, part: f64) -> Sampled {
-        Sampled { fleets, part }
+impl Sampled<'_> {
+    /// Devices that are given all of the work, or a part where it is much.
+    pub fn new(kernels: &Kernels, fleets: Vec<Fleet>, is_whole: bool) -> Sampled<'_> {
+        let devices = fleets.into_iter().map(|fleet| Device { fleet, used: Used::default() }).collect();
+        Sampled { kernels, devices, is_whole }
     }
 
     /// The use of each for the whole work.
-    pub fn used(&self, kernels: &Kernels) -> Vec<Used> {
-        let whole = |fleet: &Fleet| {
-            let Used { p2p, m2l, bytes_in, bytes_out } = Used::of(fleet, kernels);
-            let [p2p, m2l, bytes_in, bytes_out] = [p2p, m2l, bytes_in, bytes_out].map(|x| x / self.part);
-            Used { p2p, m2l, bytes_in, bytes_out }
-        };
-        self.fleets.iter().map(whole).collect()
+    pub fn used(&self) -> impl Iterator<Item = Used> {
+        self.devices.iter().map(|device| device.used)
     }
 }
 
@@ -86,17 +97,17 @@ fn first(job: &Job, part: f64) -> Vec<Run> {
         .collect()
 }
 
-impl Backend for Sampled {
+impl Backend for Sampled<'_> {
     fn name(&self) -> &str {
         "predicted devices"
     }
 
     fn prepare(&mut self, graph: &Graph, pairs: u64) -> Result<(), BackendError> {
-        self.fleets.iter_mut().try_for_each(|fleet| fleet.prepare(graph, pairs))
+        self.devices.iter_mut().try_for_each(|device| device.fleet.prepare(graph, pairs))
     }
 
     fn lanes(&mut self, graph: &Graph, pairs: u64) -> Result<Option<u32>, BackendError> {
-        self.fleets[0].lanes(graph, pairs)
+        self.devices[0].fleet.lanes(graph, pairs)
     }
 
     fn run(&mut self, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Outcome, BackendError> {
@@ -109,14 +120,18 @@ impl Backend for Sampled {
     }
 
     fn run_all(&mut self, jobs: &[Job], progress: &mut dyn FnMut(usize)) -> Result<Vec<Outcome>, BackendError> {
-        let parts: Vec<Vec<Run>> = jobs.iter().map(|job| first(job, self.part)).collect();
+        let part = if self.is_whole { 1.0 } else { part_of(jobs) };
+        let parts: Vec<Vec<Run>> = jobs.iter().map(|job| first(job, part)).collect();
         let jobs: Vec<Job> = jobs.iter().zip(&parts).map(|(job, runs)| Job { runs, ..*job }).collect();
-        let of_fleet = |fleet: &mut Fleet| {
-            let mut passed = 0;
-            Ok((fleet.run_all(&jobs, &mut |more| passed += more)?, passed))
+        let kernels = self.kernels;
+        let of_device = |Device { fleet, used }: &mut Device| {
+            let (before, mut passed) = (Used::of(fleet, kernels), 0);
+            let outcomes = fleet.run_all(&jobs, &mut |more| passed += more)?;
+            used.add(before, Used::of(fleet, kernels), 1.0 / part);
+            Ok((outcomes, passed))
         };
         let mut all: Vec<(Vec<Outcome>, usize)> =
-            self.fleets.par_iter_mut().map(of_fleet).collect::<Result<_, BackendError>>()?;
+            self.devices.par_iter_mut().map(of_device).collect::<Result<_, BackendError>>()?;
         // Their results are zeros, all alike.
         let (outcomes, passed) = all.pop().expect("there is a fleet");
         progress(passed);
@@ -130,20 +145,28 @@ mod tests {
     use pipelines::job::{SourceRange, Table};
 
     #[test]
-    fn a_part_has_its_share_of_the_pairs_and_targets_enough() {
-        for (targets, part) in [(1_000, 1.0), (799_999, 1.0), (800_000, 0.125), (16_000_000, 1.0 / 64.0)] {
-            assert_eq!(part_of(targets), part, "{targets}");
-        }
+    fn a_part_has_its_share_of_the_pairs_and_runs_enough() {
         let graph = crate::cmd::bench::paper::machines::kernels().ok().expect("they are shipped").p2p;
         let segments = [SourceRange { first: 0, count: 30 }, SourceRange { first: 30, count: 7 }];
-        let runs: Vec<Run> = (0..512).map(|k| Run { first: 9 * k, count: 4 + k % 5, segments: 0..1 + k % 2 }).collect();
+        let runs: Vec<Run> =
+            (0..40_000).map(|k| Run { first: 9 * k, count: 4 + k % 5, segments: 0..1 + k % 2 }).collect();
         let (targets, sources) = (Table::default(), Table::default());
-        let job =
-            Job { graph: &graph, targets: &targets, sources: &sources, params: &[], runs: &runs, segments: &segments };
-        assert_eq!(first(&job, 1.0), runs);
-        let eighth = first(&job, 0.125);
+        let job = |count: usize| Job {
+            graph: &graph,
+            targets: &targets,
+            sources: &sources,
+            params: &[],
+            runs: &runs[..count],
+            segments: &segments,
+        };
+        for (counts, part) in [([511, 40_000], 1.0), ([512, 40_000], 0.125), ([40_000, 4096], 1.0 / 64.0)] {
+            assert_eq!(part_of(&counts.map(job)), part, "{counts:?}");
+        }
+        let all = job(4096);
+        assert_eq!(first(&all, 1.0), all.runs);
+        let eighth = first(&all, 0.125);
         assert_eq!(eighth, runs[..eighth.len()]);
-        let share = Job { runs: &eighth, ..job }.pairs() as f64 / job.pairs() as f64;
-        assert!((share / 0.125 - 1.0).abs() < 0.03, "{share}");
+        let share = Job { runs: &eighth, ..all }.pairs() as f64 / all.pairs() as f64;
+        assert!((share / 0.125 - 1.0).abs() < 0.004, "{share}");
     }
 }
