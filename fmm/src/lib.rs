@@ -21,6 +21,7 @@
 //! [`stages::Parts`].
 
 pub mod arith;
+pub mod clock;
 pub mod data;
 pub mod direct;
 pub mod expansion;

@@ -20,6 +20,7 @@ pub use options::{FmmOptions, MOST_PARTICLES, Precision};
 
 use crate::arith::lanes::Real;
 use crate::arith::vector::Vectors;
+use crate::clock::Instant;
 use crate::data::particles::Field;
 use crate::data::problem::{Geometry, Sources};
 use crate::direct::p2p::suit_f32;
@@ -39,7 +40,6 @@ use rounding::Rounding;
 use stats::{Level, Pairs, Seconds, Stats};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 /// Tree, lists and operators for sources and targets at fixed positions. It may be run for many sets of charges.
 pub struct Plan {

@@ -31,7 +31,7 @@ pub use seconds::{Seconds, Waited};
 pub use timeline::{Span, Timeline};
 pub use work::{Coincident, FLAGS, Words, Work, flag_names};
 
-use std::time::Instant;
+use crate::clock::Instant;
 
 /// A plan, whose stages run for some sets of charges.
 pub trait Problem: Sync + Sized + 'static {

@@ -27,7 +27,7 @@ pub mod cache;
 pub mod cycle;
 pub mod emulator;
 mod error;
-#[cfg(feature = "simulate")]
+#[cfg(any(feature = "simulate", unix))]
 pub mod process;
 pub mod reference;
 pub mod stimuli;

@@ -32,7 +32,10 @@ const LAYERS: &[(&str, &[&str])] = &[
             "board",
         ],
     ),
-    ("fmm/src", &["shown", "parallel", "arith", "data", "tree", "direct", "expansion", "stages", "octree", "plane"]),
+    (
+        "fmm/src",
+        &["shown", "clock", "parallel", "arith", "data", "tree", "direct", "expansion", "stages", "octree", "plane"],
+    ),
     ("pipelines/src", &["encode", "job", "driver", "backends", "octree", "plane", "cells", "predict"]),
     ("gpu/src", &["cuda", "backend", "octree", "plane"]),
     (

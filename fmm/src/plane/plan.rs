@@ -5,13 +5,13 @@ use super::mesh::{Mesh, Scale};
 use super::state::zeros;
 use super::{Field, Geometry, Options, State, Strengths, options};
 use crate::arith::wide::{Wide, WideValues};
+use crate::clock::Instant;
 use crate::octree::Precision;
 use crate::octree::stats::Pairs;
 use crate::parallel::prelude::*;
 use crate::stages::{
     Executor, Expansions, FmmError, Progress, Ran, Seconds, SinglePart, Span, Stage, Stages, Timeline, Waited, Work,
 };
-use std::time::Instant;
 
 /// The mesh and its lists for points at fixed positions. It may be run for many sets of strengths.
 pub struct Plan {

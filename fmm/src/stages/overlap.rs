@@ -1,7 +1,7 @@
 //! The far field on the CPU and P2P on a device at the same time, as in Hu, Gumerov and Duraiswami (SC 2011).
 
 use super::{FmmError, Waited};
-use std::time::Instant;
+use crate::clock::Instant;
 
 /// The results of both, and how long one waited for the other.
 pub struct Both<F, N> {

@@ -1,8 +1,8 @@
 //! The timeline of a run: when each stage ran, and where.
 
 use super::CPU;
+use crate::clock::Instant;
 use serde::Serialize;
-use std::time::Instant;
 
 /// A stretch of time in which a stage ran.
 #[derive(Clone, PartialEq, Debug, Serialize)]
