@@ -7,8 +7,9 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 kept=${PAIRFORGE_WEB:-${XDG_CACHE_HOME:-$HOME/.cache}/pairforge/web}
 target=wasm32-unknown-unknown
 # Text of a kernel nests up to 256 levels.
-export RUSTFLAGS="-C link-arg=-zstack-size=4194304"
-build=(cargo rustc --locked --profile web --target "$target" -p pairforge-web --crate-type cdylib)
+export RUSTFLAGS="-C link-arg=-zstack-size=4194304 -C target-feature=+simd128"
+# One module for each page: that of kernels does not grow by the FMM.
+modules=(compiler fmm)
 
 if ! command -v npm >/dev/null 2>&1; then
     echo "Please install Node.js with npm: it bundles the pages" >&2
@@ -38,12 +39,22 @@ debian() {
     fi
 }
 
+# Builds the module of each page, with the flags that are given.
+build() {
+    for module in "${modules[@]}"; do
+        cargo rustc --locked --profile web --target "$target" -p pairforge-web --no-default-features --features "$module" \
+            --crate-type cdylib "$@"
+        cp "$CARGO_TARGET_DIR/$target/web/pairforge_web.wasm" "$CARGO_TARGET_DIR/$target/web/$module.wasm"
+    done
+}
+
 if has_target || { command -v rustup >/dev/null 2>&1 && rustup target add "$target" >&2 && has_target; }; then
-    "${build[@]}"
+    build
 elif command -v apt-get >/dev/null 2>&1 && debian; then
     linker=$(find "$kept/rust/usr/bin" -name 'wasm-ld-*' | head -n 1)
-    RUSTC=$kept/rust/usr/bin/rustc LD_LIBRARY_PATH=$kept/rust/usr/lib/$(uname -m)-linux-gnu RUSTC_BOOTSTRAP=1 \
-        RUSTFLAGS="$RUSTFLAGS -C linker=$linker" "${build[@]}" -Zbuild-std=std,panic_abort
+    export RUSTC=$kept/rust/usr/bin/rustc LD_LIBRARY_PATH=$kept/rust/usr/lib/$(uname -m)-linux-gnu RUSTC_BOOTSTRAP=1
+    RUSTFLAGS="$RUSTFLAGS -C linker=$linker" build -Zbuild-std=std,panic_abort
+    unset LD_LIBRARY_PATH
 else
     echo "Please add Rust's target $target (rustup target add $target)" >&2
     exit 1
@@ -56,4 +67,4 @@ if ! cmp -s package-lock.json node_modules/package-lock.json; then
     cp package-lock.json node_modules/package-lock.json
 fi
 npx tsc --noEmit
-node build.mjs "$CARGO_TARGET_DIR/$target/web/pairforge_web.wasm"
+node build.mjs "$CARGO_TARGET_DIR/$target/web"

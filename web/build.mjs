@@ -1,21 +1,22 @@
 // Bundles the pages: dist/ for a server, and dist/pairforge.html, one file that opens from a disk.
 //
-// node build.mjs COMPILER.wasm
+// node build.mjs FOLDER    where compiler.wasm and fmm.wasm are
 
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
-const [compiler] = process.argv.slice(2);
-if (!compiler) {
-  console.error("the compiler is missing: node build.mjs COMPILER.wasm");
+const [folder] = process.argv.slice(2);
+if (!folder) {
+  console.error("the folder of the modules is missing: node build.mjs FOLDER");
   process.exit(1);
 }
+const modules = ["compiler", "fmm"];
 rmSync("dist", { recursive: true, force: true });
 mkdirSync("dist");
 
-copyFileSync(compiler, "dist/pairforge.wasm");
+for (const name of modules) copyFileSync(`${folder}/${name}.wasm`, `dist/${name}.wasm`);
 const common = { bundle: true, minify: true, format: "iife", target: "es2022", write: false, legalComments: "none" };
 const text = async (entry) => (await build({ ...common, entryPoints: [entry] })).outputFiles[0].text;
 const [main, worker] = [await text("pages/main.ts"), await text("pages/worker.ts")];
@@ -42,15 +43,17 @@ writeFileSync("dist/index.html", filled({
 
 // Data blocks do not run. The script is allowed by what it is.
 const inline = main.replaceAll("</script", "<\\/script");
-const wasm = gzipSync(readFileSync("dist/pairforge.wasm"), { level: 9 });
+const block = (name, data) => `<script type="text/plain" id="${name}">${base64(data)}</script>`;
+const packed = modules.map((name) => block(`${name}.wasm`, gzipSync(readFileSync(`dist/${name}.wasm`), { level: 9 })));
 writeFileSync("dist/pairforge.html", filled({
   policy: policy(hash(inline), "'none'", "blob:"),
   style: `<style nonce="page">${style}</style>`,
-  data: `<script type="text/plain" id="wasm">${base64(wasm)}</script>\n<script type="text/plain" id="worker">${base64(worker)}</script>`,
+  data: [...packed, block("worker", worker)].join("\n"),
   script: `<script>${inline}</script>`,
 }));
 
 const size = (name) => gzipSync(readFileSync(`dist/${name}`), { level: 9 }).length;
-const all = ["index.html", "main.js", "worker.js", "style.css", "pairforge.wasm"].map((name) => [name, size(name)]);
+const first = ["index.html", "main.js", "worker.js", "style.css", "compiler.wasm"];
+const all = [...first, "fmm.wasm"].map((name) => [name, size(name)]);
 all.forEach(([name, bytes]) => console.log(`${name}: ${bytes} bytes, compressed by gzip`));
-console.log(`all of them: ${all.reduce((sum, [, bytes]) => sum + bytes, 0)} bytes`);
+console.log(`the page of kernels: ${all.slice(0, first.length).reduce((sum, [, bytes]) => sum + bytes, 0)} bytes`);

@@ -187,6 +187,113 @@ fn the_playground_lives_through_hostile_addresses_and_texts() {
     asks_for_nothing(&browser);
 }
 
+/// Has calls to the compilers and the FMM panic while `window.planted` is set.
+const PLANT: &str = "const post = Worker.prototype.postMessage; Worker.prototype.postMessage = function (message, ...rest) { \
+     if (window.planted && message.text) message = { ...message, text: '{\"call\":\"panic\"}' }; post.call(this, message, ...rest); };";
+
+#[test]
+#[ignore = "a proof in depth"]
+fn the_playground_lives_through_panics_and_says_so() {
+    let (Some(path), Some(mut browser)) = (page(), Browser::start()) else { return };
+    browser.before(PLANT);
+    start(&mut browser, &path, 1200, "light");
+    // The language server, which a change of the text asks.
+    browser.value("window.planted = true; 0");
+    write(&mut browser, "int32 x ipin;\n");
+    notice(&mut browser, "The compiler failed (");
+    notice(&mut browser, "a panic was asked for");
+    // The builder, which an option asks.
+    browser.value("document.getElementById('notice').textContent = ''");
+    browser.value("window.planted = false; 0");
+    let before = browser.value(DESIGNS).as_u64().expect("a number");
+    write(&mut browser, &shipped("p2p_paper"));
+    browser.wait(&format!("{DESIGNS} > {before}"), 20);
+    browser.value("window.planted = true; document.getElementById('options').dispatchEvent(new Event('change')); 0");
+    notice(&mut browser, "It was started again.");
+    // The FMM.
+    browser.value("location.hash = '#fmm'; document.getElementById('fmm-start').click(); 0");
+    browser.wait("document.getElementById('fmm-notice').textContent.includes('The FMM failed (')", 20);
+    // All of them work again.
+    browser.value("window.planted = false; 0");
+    solve(&mut browser, &[("n", "500")]);
+    browser.value("location.hash = ''; 0");
+    let before = browser.value(DESIGNS).as_u64().expect("a number");
+    write(&mut browser, &shipped("gravity"));
+    browser.wait(&format!("{DESIGNS} > {before}"), 20);
+}
+
+/// Fills in the form of the FMM and runs it: the command that the page gives for it, and the errors of gradient and potential.
+fn solve(browser: &mut Browser, fields: &[(&str, &str)]) -> (String, [f64; 2]) {
+    const RUNS: &str = "Number(document.documentElement.dataset.fmm ?? 0)";
+    let before = browser.value(RUNS).as_u64().expect("a number");
+    for (name, value) in fields {
+        browser.value(&format!(
+            "(() => {{ const f = document.getElementById('fmm-{name}'); f.value = {value:?}; f.dispatchEvent(new Event('change')); }})()"
+        ));
+    }
+    browser.value("document.getElementById('fmm-start').click()");
+    let is_bad = "document.getElementById('fmm-notice').classList.contains('bad')";
+    browser.wait(&format!("{RUNS} > {before} || {is_bad}"), 60);
+    let said = browser.value("document.getElementById('fmm-notice').textContent");
+    assert_eq!(browser.value(RUNS), before + 1, "{said}");
+    let command = browser.value("document.getElementById('fmm-command').textContent");
+    let errors = browser.value(
+        "['gradient', 'potential'].map(of => Number([...document.querySelectorAll('#fmm-found dl div')].find(d => \
+         d.textContent.startsWith('error of the ' + of)).querySelector('dd').textContent))",
+    );
+    let error = |k: usize| errors[k].as_f64().expect("an error");
+    (command.as_str().expect("a text").to_string(), [error(0), error(1)])
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn the_playground_solves_an_fmm_as_the_command_does() {
+    let (Some(path), Some(mut browser)) = (page(), Browser::start()) else { return };
+    let place = Place::new();
+    start(&mut browser, &PathBuf::from(format!("{}#fmm", path.display())), 1200, "light");
+    place.run("fmm --n 1500 --dist sphere --order 2 --save-particles own.csv").expect(0);
+    let own = serde_json::json!(place.text("own.csv"));
+    let drop = format!(
+        "(() => {{ const dataTransfer = new DataTransfer(); dataTransfer.items.add(new File([{own}], 'own.csv')); \
+         document.getElementById('fmm').dispatchEvent(new DragEvent('drop', {{ dataTransfer, bubbles: true, cancelable: true }})); }})()"
+    );
+    let random = [("dist", "plummer"), ("n", "4000"), ("seed", "7"), ("tol", "1e-6")];
+    let steps: [(&str, &[(&str, &str)]); 5] = [
+        ("", &random),
+        ("", &[("dist", "uniform"), ("tol", "1e-4")]),
+        ("", &[("tol", "")]),
+        ("", &[("n", "2000"), ("tol", "1e-5"), ("kernel", "yukawa")]),
+        (&drop, &[("kernel", "")]),
+    ];
+    for (script, fields) in steps {
+        browser.value(if script.is_empty() { "0" } else { script });
+        let (command, errors) = solve(&mut browser, fields);
+        let command = command.strip_prefix("pairforge ").expect("it is a command");
+        place.run(&format!("{command} --json stats.json")).expect(0);
+        let stats = place.json("stats.json");
+        for (found, key) in errors.into_iter().zip(["gradient_rel_l2", "potential_rel_l2"]) {
+            let wanted = stats["error"][key].as_f64().expect("an error");
+            // The page shows three digits, and its vectors add in another order.
+            assert!((found - wanted).abs() < 0.01 * wanted, "{command}: {key} is {found:e}, by the command {wanted:e}");
+        }
+    }
+    let pixels = browser.value(
+        "(() => { const c = document.querySelector('#fmm-view canvas'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; \
+         return d.filter((x, k) => k % 4 === 3 && x > 0).length; })()",
+    );
+    assert!(pixels.as_u64().is_some_and(|count| count > 5_000), "the particles are drawn: {pixels}");
+    asks_for_nothing(&browser);
+    assert_eq!(browser.said, Vec::<String>::new());
+    // What is wrong is said.
+    browser.value("document.getElementById('fmm-clear').click(); document.getElementById('fmm-n').value = '0'; 0");
+    browser.value("document.getElementById('fmm-start').click()");
+    browser.wait("document.getElementById('fmm-notice').textContent.includes('no particles')", 20);
+    let wanted = [("n", "100000"), ("dist", "uniform"), ("tol", "1e-4")];
+    solve(&mut browser, &wanted);
+    let seconds = browser.value("document.querySelector('#fmm-found dd').textContent");
+    eprintln!("FMM of 1e5 uniform particles at 1e-4: {seconds}");
+}
+
 #[test]
 #[ignore = "a proof in depth"]
 fn the_playground_fits_a_narrow_window_and_can_be_read_in_both_themes() {
@@ -200,6 +307,13 @@ fn the_playground_fits_a_narrow_window_and_can_be_read_in_both_themes() {
             let contrast = browser.value(CONTRAST);
             assert!(contrast[0].as_f64().is_some_and(|c| c >= 4.5), "{tab}, {theme}: {contrast}");
         }
+        browser.value("location.hash = '#fmm'; 0");
+        solve(&mut browser, &[("n", "2000")]);
+        let wide = browser.value("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+        assert_eq!(wide, 0, "the FMM at {width} pixels");
+        let contrast = browser.value(CONTRAST);
+        assert!(contrast[0].as_f64().is_some_and(|c| c >= 4.5), "the FMM, {theme}: {contrast}");
+        browser.value("location.hash = ''; 0");
     }
     // Tabs by the keyboard.
     browser.value("document.getElementById('tab-run').focus()");

@@ -1,14 +1,18 @@
-// The compiler in a worker: calls one after the other, each of which may take some seconds. A worker that takes longer, or whose
-// compiler panics, is ended, and another one takes its place.
+// A module in a worker, such as the compiler: calls one after the other, each of which may take some seconds. A worker that takes longer,
+// or whose module panics, is ended, and another one takes its place.
 
-/** Seconds that a call may take. */
-export const PATIENCE = 5;
+/** How a module is called in sentences, and how many seconds a call may take. */
+export interface Kind {
+  name: string;
+  patience: number;
+}
 
-/** An answer of the compiler, or why there is none. */
+/** An answer of the module, or why there is none. */
 export class Failed extends Error {}
 
 interface Waiting {
   request: Record<string, unknown>;
+  file: ArrayBuffer | null;
   done: (answer: any) => void;
   failed: (why: Failed) => void;
 }
@@ -24,15 +28,26 @@ export class Compiler {
   private broken: string | null = null;
 
   /** `ended` is told when a worker had to be ended; the next one knows nothing of earlier calls. */
-  constructor(private readonly module: WebAssembly.Module, private readonly make: () => Worker, private readonly ended: () => void) {
+  constructor(
+    private readonly module: WebAssembly.Module,
+    private readonly make: () => Worker,
+    private readonly ended: () => void,
+    private readonly kind: Kind = { name: "compiler", patience: 5 },
+  ) {
     this.start();
   }
 
-  call(request: Record<string, unknown>): Promise<any> {
+  /** `file` is what the call is about besides. */
+  call(request: Record<string, unknown>, file: ArrayBuffer | null = null): Promise<any> {
     return new Promise((done, failed) => {
-      this.waiting.push({ request, done, failed });
+      this.waiting.push({ request, file, done, failed });
       this.next();
     });
+  }
+
+  /** Gives up what is being done. */
+  stop() {
+    if (this.current) this.end("It was stopped.");
   }
 
   private start() {
@@ -45,14 +60,14 @@ export class Compiler {
         this.isReady = true;
         this.next();
       } else if (answer.panic !== undefined) {
-        this.end(`The compiler failed (${String(answer.panic).slice(0, 300)}). It was started again.`);
+        this.end(`The ${this.kind.name} failed (${String(answer.panic).slice(0, 300)}). It was started again.`);
       } else {
         this.settle((w) => (answer.error === undefined ? w.done(answer) : w.failed(new Failed(String(answer.error)))));
       }
     };
     worker.onerror = (event) => {
       event.preventDefault();
-      this.end("The compiler failed. It was started again.");
+      this.end(`The ${this.kind.name} failed. It was started again.`);
     };
     worker.postMessage({ module: this.module });
   }
@@ -63,12 +78,13 @@ export class Compiler {
       this.waiting.splice(0).forEach((w) => w.failed(new Failed(why)));
     }
     if (!this.isReady || this.current || this.waiting.length === 0) return;
-    this.current = this.waiting.shift()!;
+    const { request, file } = (this.current = this.waiting.shift()!);
+    const { patience } = this.kind;
     this.timer = window.setTimeout(
-      () => this.end(`This took more than ${PATIENCE} seconds and was given up; the command has no such limit.`),
-      PATIENCE * 1000,
+      () => this.end(`This took more than ${patience} seconds and was given up; the command has no such limit.`),
+      patience * 1000,
     );
-    this.worker!.postMessage({ text: JSON.stringify(this.current.request) });
+    this.worker!.postMessage({ text: JSON.stringify(request), file });
   }
 
   private settle(act: (waiting: Waiting) => void) {

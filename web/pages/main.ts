@@ -3,6 +3,7 @@
 import { Compiler, Failed } from "./compiler";
 import { byId, element } from "./dom";
 import { type Editor, type Problem, editor } from "./editor";
+import { Fmm } from "./fmm";
 import { type Board, type Design, cost, drawing, verilog } from "./panes";
 import { form } from "./run";
 import { fragment, fromBase64, shared } from "./share";
@@ -17,13 +18,13 @@ interface About {
 /** Data that the page holds itself where it is one file. */
 const own = (id: string) => document.getElementById(id)?.textContent?.trim();
 
-async function module(): Promise<WebAssembly.Module> {
-  const packed = own("wasm");
+async function module(name: string): Promise<WebAssembly.Module> {
+  const packed = own(name);
   if (packed) {
     const unpacked = new Blob([fromBase64(packed) as BlobPart]).stream().pipeThrough(new DecompressionStream("gzip"));
     return WebAssembly.compile(await new Response(unpacked).arrayBuffer());
   }
-  return WebAssembly.compile(await (await fetch("pairforge.wasm")).arrayBuffer());
+  return WebAssembly.compile(await (await fetch(name)).arrayBuffer());
 }
 
 function worker(): () => Worker {
@@ -78,7 +79,7 @@ class Playground {
     this.choices();
   }
 
-  private get kernel() {
+  get kernel() {
     return { name: this.name, text: this.editor.view.state.doc.toString() };
   }
 
@@ -251,11 +252,28 @@ function theme() {
   };
 }
 
+/** Shows the page that the address names behind its #; a kernel there is for that of kernels. */
+function pages(fmm: Fmm) {
+  const show = () => {
+    const isFmm = location.hash === "#fmm";
+    byId("fmm").hidden = !isFmm;
+    for (const id of ["kernels", "of-kernels"]) byId(id).hidden = isFmm;
+    byId("to-fmm").setAttribute("aria-current", isFmm ? "page" : "false");
+    byId("to-kernels").setAttribute("aria-current", isFmm ? "false" : "page");
+    if (isFmm) fmm.begin();
+  };
+  window.addEventListener("hashchange", show);
+  show();
+}
+
+/** Seconds that an FMM may take. */
+const PATIENCE = 120;
+
 async function main() {
   let page: Playground | null = null;
   tabs((pane) => pane === "cost" && page?.boards());
   theme();
-  const [code, make] = [await module(), worker()];
+  const [code, make] = [await module("compiler.wasm"), worker()];
   const server = new Compiler(code, make, () => page?.editor.restarted());
   const builder = new Compiler(code, make, () => {});
   const about: About = await server.call({ call: "about" });
@@ -272,6 +290,11 @@ async function main() {
   const given = await fromAddress();
   if (given) start = { summary: "", ...given };
   page = new Playground(about, { server, builder, estimator: () => new Compiler(code, make, () => {}) }, start);
+  pages(new Fmm({
+    solver: async () => new Compiler(await module("fmm.wasm"), make, () => {}, { name: "FMM", patience: PATIENCE }),
+    kernel: () => page!.kernel,
+    shipped: (name) => about.kernels.find((k) => k.name === name)!,
+  }));
   window.addEventListener("hashchange", async () => {
     const next = await fromAddress();
     if (next) page!.open(next.name, next.text);

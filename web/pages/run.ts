@@ -1,5 +1,6 @@
 // The pane in which a kernel is run: its inputs, its results, and how far they are off.
 
+import { bars } from "./chart";
 import { byId, download, element, facts, shown, table } from "./dom";
 import { lineButton } from "./panes";
 
@@ -129,30 +130,6 @@ function histogram(output: string, errors: (number | null)[]): HTMLElement {
   const [least, most] = [Math.floor(Math.min(...logs)), Math.max(Math.ceil(Math.max(...logs)), Math.floor(Math.min(...logs)) + 1)];
   const counts = new Array<number>((most - least) * 4).fill(0);
   for (const log of logs) counts[Math.min(counts.length - 1, Math.floor((log - least) * 4))]!++;
-  const [width, height, left, top, bottom] = [520, 150, 40, 8, 24];
-  const step = (width - left - 8) / counts.length;
-  const tallest = Math.max(...counts);
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const add = (name: string, attributes: Record<string, string | number>, text?: string) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, String(value)));
-    if (text !== undefined) made.textContent = text;
-    svg.append(made);
-    return made;
-  };
-  Object.entries({ viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": title }).forEach(([key, value]) => svg.setAttribute(key, String(value)));
-  counts.forEach((count, k) => {
-    const tall = (count / tallest) * (height - top - bottom);
-    const bar = add("rect", { class: "bar", x: left + k * step + 0.5, y: height - bottom - tall, width: Math.max(1, step - 1), height: tall });
-    const name = document.createElementNS("http://www.w3.org/2000/svg", "title");
-    name.textContent = `${count} targets at ${(10 ** (least + k / 4)).toExponential(1)} to ${(10 ** (least + (k + 1) / 4)).toExponential(1)}`;
-    bar.append(name);
-  });
-  add("line", { class: "axis", x1: left, x2: width - 8, y1: height - bottom, y2: height - bottom });
-  const every = Math.ceil((most - least) / 8);
-  for (let decade = least; decade <= most; decade += every) {
-    add("text", { class: "soft", x: left + (decade - least) * 4 * step, y: height - 7, "font-size": 12, "text-anchor": "middle" }, `1e${decade}`);
-  }
-  add("text", { class: "soft", x: left - 6, y: top + 10, "font-size": 12, "text-anchor": "end" }, String(tallest));
-  return element("figure", {}, element("figcaption", {}, title), svg as unknown as HTMLElement);
+  const at = (k: number) => 10 ** (least + k / 4);
+  return bars(title, counts.map((count, k) => ({ from: at(k), to: at(k + 1), count })));
 }

@@ -1,11 +1,15 @@
-// The worker of a compiler: texts in, texts out, through the memory of its WebAssembly.
+// The worker of a module: texts in, texts out, and bytes beside both, through the memory of its WebAssembly.
 
 interface Exports {
   memory: WebAssembly.Memory;
   start(): void;
   room(bytes: number): number;
+  attach(): void;
   call(): number;
   length(): number;
+  bytes(): number;
+  bytes_length(): number;
+  bytes_done(): void;
 }
 
 let exports: Exports;
@@ -22,12 +26,26 @@ const imports = {
   },
 };
 
-function call(request: string): unknown {
-  const bytes = new TextEncoder().encode(request);
-  const at = exports.room(bytes.length);
+function put(bytes: Uint8Array) {
+  const at = exports.room(bytes.length) >>> 0;
   new Uint8Array(exports.memory.buffer, at, bytes.length).set(bytes);
-  const answer = exports.call() >>> 0;
-  return JSON.parse(text(answer, exports.length()));
+}
+
+/** The answer to a request, which may be about a file. */
+function call(request: string, file: ArrayBuffer | null): Record<string, unknown> {
+  if (file) {
+    put(new Uint8Array(file));
+    exports.attach();
+  }
+  put(new TextEncoder().encode(request));
+  const at = exports.call() >>> 0;
+  const answer = JSON.parse(text(at, exports.length()));
+  const count = exports.bytes_length();
+  if (count > 0) {
+    answer.bytes = exports.memory.buffer.slice(exports.bytes() >>> 0, (exports.bytes() >>> 0) + count);
+    exports.bytes_done();
+  }
+  return answer;
 }
 
 onmessage = (event) => {
@@ -38,7 +56,8 @@ onmessage = (event) => {
       postMessage({ ready: true });
       return;
     }
-    postMessage(call(event.data.text));
+    const answer = call(event.data.text, event.data.file);
+    postMessage(answer, { transfer: answer.bytes ? [answer.bytes as ArrayBuffer] : [] });
   } catch (error) {
     postMessage({ panic: panic ?? String(error) });
   }

@@ -1,6 +1,7 @@
 //! A kernel as the files that the command `build` writes, with the drawing of its pipeline and what it costs.
 
-use crate::kernel::{For, Kernel};
+use crate::kernel::Kernel;
+use hdl::circuit::target::{Clock, TARGETS, target};
 use hdl::engine::{MOST_II, design as engine, usual, usual_groups};
 use hdl::serial::kernel_hash;
 use pairforge::kernel::design::{Around, made, one_file};
@@ -9,6 +10,38 @@ use pairforge::kernel::schedule::Schedule;
 use pairforge::manifest::{self, Manifest};
 use pg2::report::explain::svg;
 use serde::{Deserialize, Serialize};
+
+/// The target and clock that pipelines are made for.
+#[derive(Deserialize)]
+#[serde(default)]
+struct For {
+    target: String,
+    mhz: Option<f64>,
+    /// Multiplier blocks that a pipeline may use.
+    dsp: Option<u32>,
+}
+
+impl Default for For {
+    fn default() -> For {
+        For { target: Clock::default_clock().target.name.into(), mhz: None, dsp: None }
+    }
+}
+
+impl For {
+    fn clock(&self) -> Result<Clock, String> {
+        let known = || TARGETS.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
+        let target = target(&self.target).ok_or_else(|| {
+            format!("there is no target `{}`; the targets are {}", fmm::shown::shown(&self.target), known())
+        })?;
+        let mhz = self.mhz.unwrap_or(target.usual_mhz);
+        if !(1.0..=1000.0).contains(&mhz) {
+            return Err(format!("a clock has 1 to 1000 MHz, not {mhz:?}"));
+        }
+        let clock = Clock { target, mhz, blocks: self.dsp };
+        clock.verify()?;
+        Ok(clock)
+    }
+}
 
 /// The options of the command, by their names there.
 #[derive(Deserialize)]

@@ -1,6 +1,5 @@
 //! The kernel of a call: its text, compiled as a file of that name, which includes shipped kernels at most.
 
-use hdl::circuit::target::{Clock, TARGETS, target};
 use pg2::graph::Graph;
 use pg2::kernels::included;
 use pg2::syntax::sources::{Loaded, Sources};
@@ -17,6 +16,7 @@ pub struct Kernel {
 }
 
 /// A kernel that compiles.
+#[cfg_attr(not(feature = "compiler"), expect(dead_code, reason = "an FMM needs the graph alone"))]
 pub struct Compiled {
     pub graph: Graph,
     pub sources: Sources,
@@ -25,6 +25,12 @@ pub struct Compiled {
 }
 
 impl Kernel {
+    /// The name of its file, without an ending.
+    #[cfg(feature = "fmm")]
+    pub fn name(&self) -> String {
+        pg2::identifier(&self.name)
+    }
+
     pub fn compiled(self) -> Result<Compiled, String> {
         if self.text.len() > LONGEST {
             return Err(format!("a kernel has at most {LONGEST} bytes here, not {}", self.text.len()));
@@ -41,37 +47,5 @@ impl Kernel {
                 n => format!("the kernel has {n} mistakes, which the problems show"),
             }),
         }
-    }
-}
-
-/// The target and clock that pipelines are made for.
-#[derive(Deserialize)]
-#[serde(default)]
-pub struct For {
-    target: String,
-    mhz: Option<f64>,
-    /// Multiplier blocks that a pipeline may use.
-    dsp: Option<u32>,
-}
-
-impl Default for For {
-    fn default() -> For {
-        For { target: Clock::default_clock().target.name.into(), mhz: None, dsp: None }
-    }
-}
-
-impl For {
-    pub fn clock(&self) -> Result<Clock, String> {
-        let known = || TARGETS.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
-        let target = target(&self.target).ok_or_else(|| {
-            format!("there is no target `{}`; the targets are {}", fmm::shown::shown(&self.target), known())
-        })?;
-        let mhz = self.mhz.unwrap_or(target.usual_mhz);
-        if !(1.0..=1000.0).contains(&mhz) {
-            return Err(format!("a clock has 1 to 1000 MHz, not {mhz:?}"));
-        }
-        let clock = Clock { target, mhz, blocks: self.dsp };
-        clock.verify()?;
-        Ok(clock)
     }
 }

@@ -1,47 +1,65 @@
-//! Pairforge in a browser: what a page asks of the compiler, behind one call with JSON in and out.
+//! Pairforge in a browser: what a page asks of the compiler and the FMM, behind one call with JSON in and out.
 //!
-//! [`Page::call`] takes `{"call": NAME, ...}` and gives the answer, or `{"error": TEXT}`; [`CALLS`] has a line for each name. Compiled to
-//! WebAssembly, [`wasm`] exports it as plain functions over memory. A panic ends the instance there, and the page starts another one: of
-//! all calls only those of the language server leave anything behind.
+//! [`Page::call`] takes `{"call": NAME, ...}` and gives the answer, or `{"error": TEXT}`; [`CALLS`] has a line for each name. Large inputs
+//! and outputs go beside the JSON as [bytes](Page::bytes). Compiled to WebAssembly, [`wasm`] exports it as plain functions over memory:
+//! with the feature `compiler` for the page of kernels, with `fmm` for that of the FMM, which is a file of its own. A panic ends the
+//! instance there, and the page starts another one: of all calls only those of the language server leave anything behind.
 
+#[cfg(feature = "compiler")]
+mod about;
+#[cfg(feature = "compiler")]
 mod boards;
+#[cfg(feature = "compiler")]
 mod design;
 mod kernel;
+#[cfg(feature = "compiler")]
 mod run;
-#[cfg(test)]
+#[cfg(feature = "fmm")]
+mod solve;
+#[cfg(all(test, feature = "compiler", feature = "fmm"))]
 mod tests;
 #[cfg(target_family = "wasm")]
 mod wasm;
 
-use hdl::board::BOARDS;
-use hdl::circuit::target::TARGETS;
-use lsp::Session;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The compiler as a page sees it.
+/// The compiler or the FMM as a page sees it.
 #[derive(Default)]
 pub struct Page {
-    server: Session,
+    #[cfg(feature = "compiler")]
+    server: lsp::Session,
+    /// Bytes beside the JSON: a file that a call is about, and then what its answer holds.
+    pub bytes: Vec<u8>,
 }
 
 /// Answers a call, or says what is wrong with it.
 type Call = fn(&mut Page, Value) -> Result<Value, String>;
 
 static CALLS: &[(&str, Call)] = &[
-    ("about", |_, _| Ok(about())),
+    #[cfg(feature = "compiler")]
+    ("about", |_, _| Ok(about::about())),
+    #[cfg(feature = "compiler")]
     ("lsp", |page, asked| Ok(json!({ "messages": page.server.take(asked["message"].clone()) }))),
+    #[cfg(feature = "compiler")]
     ("design", |_, asked| answered(asked, design::design)),
+    #[cfg(feature = "compiler")]
     ("board", |_, asked| answered(asked, boards::board)),
+    #[cfg(feature = "compiler")]
     ("pins", |_, asked| answered(asked, run::pins)),
+    #[cfg(feature = "compiler")]
     ("run", |_, asked| answered(asked, run::run)),
+    // For tests of pages, which live on.
+    ("panic", |_, _| panic!("a panic was asked for")),
+    #[cfg(feature = "fmm")]
+    ("fmm", |page, asked| answered(asked, |asked| solve::solve(asked, &mut page.bytes))),
 ];
 
 /// The answer of a function to the parameters of a call.
 fn answered<P: DeserializeOwned, T: Serialize>(
     asked: Value,
-    answer: impl Fn(P) -> Result<T, String>,
+    answer: impl FnOnce(P) -> Result<T, String>,
 ) -> Result<Value, String> {
     let params = P::deserialize(asked).map_err(|e| format!("wrong parameters: {e}"))?;
     serde_json::to_value(answer(params)?).map_err(|e| e.to_string())
@@ -60,16 +78,4 @@ impl Page {
             });
         answer.unwrap_or_else(|why| json!({ "error": why })).to_string()
     }
-}
-
-/// The version, shipped kernels, and targets and boards by their names.
-fn about() -> Value {
-    let kernel = |(name, summary): (&str, &str)| json!({ "name": name, "summary": summary, "text": pg2::kernels::find(name).map(|k| k.text) });
-    let target = |t: &hdl::circuit::target::Target| json!({ "name": t.name, "mhz": t.usual_mhz });
-    json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "kernels": pg2::kernels::all().map(kernel).collect::<Vec<Value>>(),
-        "targets": TARGETS.iter().map(target).collect::<Vec<Value>>(),
-        "boards": BOARDS.iter().map(|b| b.name).collect::<Vec<&str>>(),
-    })
 }

@@ -87,6 +87,81 @@ fn the_language_server_answers_before_a_call_returns() {
     assert_eq!((hover.len(), &hover[0]["id"]), (1, &json!(2)));
 }
 
+/// The answer to a call that is about a file, and the columns beside it.
+fn solved(asked: Value, file: &[u8]) -> (Value, Vec<f32>) {
+    let mut page = Page { bytes: file.to_vec(), ..Page::default() };
+    let answer = serde_json::from_str(&page.call(&asked.to_string())).expect("an answer is JSON");
+    let number = |b: &[u8]| f32::from_le_bytes(b.try_into().expect("four bytes"));
+    (answer, page.bytes.chunks_exact(4).map(number).collect())
+}
+
+#[test]
+fn an_fmm_of_a_file_has_its_potentials_in_its_leaves_and_is_near_direct_sums() {
+    let particles = pairforge::random::uniform(600, 3);
+    let rows: Vec<String> = (0..600)
+        .map(|k| format!("{},{},{},{}", particles.x[k], particles.y[k], particles.z[k], particles.q[k]))
+        .collect();
+    let file = format!("x,y,z,q\n{}\n", rows.join("\n"));
+    let asked = json!({ "call": "fmm", "particles": "a b.csv", "tol": 1e-8, "check": 50, "leaf": 20 });
+    let (answer, columns) = solved(asked, file.as_bytes());
+    let error = answer["stats"]["error"]["gradient_rel_l2"].as_f64().expect("an error");
+    assert!(error > 0.0 && error < 1e-8, "{error}");
+    let command = "pairforge fmm --particles 'a b.csv' --seed 1 --check 50 --tol 1e-8 --leaf 20";
+    assert_eq!(answer["command"].as_str().map(|line| line.starts_with(command)), Some(true), "{answer}");
+    let leaves = answer["leaves"].as_u64().expect("a count") as usize;
+    assert_eq!(columns.len(), 4 * (600 + leaves));
+    // The command of the same options has these potentials.
+    let options = pairforge::fmm::Options::default().tolerance(1e-8).leaf(20);
+    let plan = pairforge::fmm::Plan::new(particles.columns(), &options).expect("a plan");
+    let field = plan.run(&particles.q).expect("a field");
+    let is_near = |(a, b): (&f32, &f64)| (*a as f64 - b).abs() <= 1e-6 * b.abs();
+    assert!(columns[1800..2400].iter().zip(&field.potential).all(is_near));
+    // Each particle is in one leaf.
+    let boxes = &columns[2400..];
+    let is_in = |k: usize, leaf: usize| {
+        (0..3).all(|a| (columns[600 * a + k] - boxes[a * leaves + leaf]).abs() <= 0.500001 * boxes[3 * leaves + leaf])
+    };
+    assert!((0..600).all(|k| (0..leaves).any(|leaf| is_in(k, leaf))));
+}
+
+#[test]
+fn an_fmm_takes_kernels_by_what_they_mean() {
+    let asked = json!({
+        "call": "fmm", "n": 300, "dist": "plummer", "tol": 1e-4, "check": 30, "p2p": shipped("p2p_yukawa"), "params": { "kappa": 2.5 },
+    });
+    let (answer, columns) = solved(asked, b"");
+    let error = answer["stats"]["error"]["gradient_rel_l2"].as_f64().expect("an error");
+    assert!(error < 1e-4, "{error}");
+    let command = answer["command"].as_str().expect("a text");
+    assert!(
+        command.contains(" --dist plummer ") && command.contains(" --p2p p2p_yukawa --param kappa=2.5 "),
+        "{command}"
+    );
+    assert!(columns.len() > 1200);
+}
+
+#[test]
+fn what_is_wrong_with_an_fmm_is_said() {
+    let text: &[u8] = b"x,y,z,q\n1,2,3\n";
+    for (asked, file, wanted) in [
+        (json!({ "n": 0 }), &b""[..], "there are no particles"),
+        (json!({ "n": 1e9 as u64 }), b"", "up to 1000000 particles"),
+        (json!({ "n": 10, "dist": "<b>" }), b"", "there is no distribution `<b>`"),
+        (json!({ "n": 10, "tol": 2 }), b"", "above 0 and below 1"),
+        (json!({ "n": 10, "check": 0 }), b"", "targets"),
+        (json!({ "n": 10, "p2p": shipped("gravity"), "params": { "x": 1 } }), b"", "`x`"),
+        (json!({ "n": 10, "p2p": { "name": "k", "text": "x" } }), b"", "mistake"),
+        (json!({ "particles": "p.csv" }), text, "p.csv: line 2"),
+        (json!({ "particles": "p.csv" }), b"", "p.csv: "),
+        (json!({ "particles": "p.csv" }), b"\xff\xfe", "neither text nor .npy"),
+    ] {
+        let mut asked = asked;
+        asked["call"] = json!("fmm");
+        let (answer, _) = solved(asked, file);
+        assert!(answer["error"].as_str().is_some_and(|e| e.contains(wanted)), "{wanted}: {answer}");
+    }
+}
+
 #[test]
 fn what_is_wrong_with_a_call_is_said() {
     for (asked, wanted) in [

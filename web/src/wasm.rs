@@ -18,6 +18,30 @@ pub extern "C" fn room(bytes: usize) -> *mut u8 {
     })
 }
 
+/// Takes the text as the bytes of the file that the next call is about.
+#[unsafe(no_mangle)]
+pub extern "C" fn attach() {
+    PAGE.with_borrow_mut(|page| page.bytes = TEXT.take());
+}
+
+/// The bytes beside the last answer: where they are.
+#[unsafe(no_mangle)]
+pub extern "C" fn bytes() -> *const u8 {
+    PAGE.with_borrow(|page| page.bytes.as_ptr())
+}
+
+/// How many they are.
+#[unsafe(no_mangle)]
+pub extern "C" fn bytes_length() -> usize {
+    PAGE.with_borrow(|page| page.bytes.len())
+}
+
+/// Gives their memory back.
+#[unsafe(no_mangle)]
+pub extern "C" fn bytes_done() {
+    PAGE.with_borrow_mut(|page| page.bytes = Vec::new());
+}
+
 /// Answers the text: where the answer is.
 #[unsafe(no_mangle)]
 pub extern "C" fn call() -> *const u8 {

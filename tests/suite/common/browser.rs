@@ -73,6 +73,11 @@ impl Browser {
         while self.next_message()["method"] != "Page.loadEventFired" {}
     }
 
+    /// Has a script run in each page before those of its own.
+    pub fn before(&mut self, script: &str) {
+        self.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script }));
+    }
+
     /// The value of an expression on the page.
     pub fn value(&mut self, expression: &str) -> Value {
         let found = self.call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
