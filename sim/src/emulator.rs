@@ -2,7 +2,7 @@
 //!
 //! [`Emulator`] prepares a graph once. [`Sources`] holds j records, element by element. [`Emulator::accumulate`] takes
 //! targets through a list of segments, [`frame::LANES`] sources at a time: each operator is done for a whole block by
-//! vector code chosen at run time (AVX-512, AVX2 or neither). Bits and flags are those of [`crate::reference`].
+//! vector code chosen at run time (AVX-512, AVX2 or what every machine has). Bits and flags are those of [`crate::reference`].
 
 mod demand;
 pub mod engine;

@@ -56,6 +56,9 @@ pub fn madd<T: Real, const FMA: bool>(a: T, b: T, c: T) -> T {
     if FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
+/// Whether every machine that the program is compiled for has fused products.
+pub const HAS_FMA: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
+
 /// Defines `$name` as `$body::<FMA>`, or `$body::<T, FMA>`, compiled for AVX-512, for AVX2 and for any machine, chosen when called.
 /// The variant that runs depends on the machine alone, never on the number of threads.
 macro_rules! fastest {
@@ -86,7 +89,7 @@ macro_rules! fastest {
                     return unsafe { middle$(::<$t>)?($($a),*) };
                 }
             }
-            $body::<$($t,)? false>($($a),*)
+            $body::<$($t,)? { $crate::arith::lanes::HAS_FMA }>($($a),*)
         }
     };
 }

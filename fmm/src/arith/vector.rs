@@ -1,10 +1,12 @@
 //! Vectors of f32 or f64 as wide as the machine has them, with the fast inverse square root that its instructions begin.
 //!
-//! [`Vector`] is what an inner loop is written in; [`Vectors`] names the vectors of a number format for AVX-512, AVX2 and
-//! any machine. A caller compiles its loop once for each of them, under `#[target_feature]`, and chooses at run time.
+//! [`Vector`] is what an inner loop is written in; [`Vectors`] names the vectors of a number format for AVX-512, AVX2, NEON and
+//! any machine. A caller compiles its loop once for each that its architecture may have, and chooses at run time.
 
 mod elementary;
 mod isa;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -13,6 +15,8 @@ pub use isa::Isa;
 pub(crate) use isa::vectorised;
 
 use super::lanes::Real;
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::*;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
@@ -101,16 +105,29 @@ pub trait Vector: Copy {
 pub fn prefetch<T>(slice: &[T]) {
     /// Bytes of a line of the cache.
     const LINE: usize = 64;
-    #[cfg(target_arch = "x86_64")]
     if let Some(last) = size_of_val(slice).checked_sub(1) {
-        let first = slice.as_ptr().cast::<i8>();
-        // SAFETY: every such machine has the instruction, and all places are within the slice.
-        let ask = |byte: usize| unsafe { _mm_prefetch::<_MM_HINT_T0>(first.add(byte)) };
+        // SAFETY: all places are within the slice.
+        let ask = |byte: usize| unsafe { prefetch_line(slice.as_ptr().cast::<i8>().add(byte)) };
         (0..last).step_by(LINE).for_each(ask);
         ask(last);
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (slice, LINE);
+}
+
+/// Asks for the line of the cache with a byte, where there is an instruction for it.
+#[inline(always)]
+fn prefetch_line(byte: *const i8) {
+    // SAFETY: every machine of the architecture has the instruction, which changes nothing that a program sees.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        _mm_prefetch::<_MM_HINT_T0>(byte)
+    };
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{}]", in(reg) byte, options(readonly, nostack, preserves_flags))
+    };
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = byte;
 }
 
 /// A number format with vectors for each set of instructions.
@@ -119,6 +136,8 @@ pub trait Vectors: Real {
     type Avx512: Elementary<Item = Self>;
     #[cfg(target_arch = "x86_64")]
     type Avx2: Elementary<Item = Self>;
+    #[cfg(target_arch = "aarch64")]
+    type Neon: Elementary<Item = Self>;
     type Portable: Elementary<Item = Self>;
 }
 
@@ -127,6 +146,8 @@ impl Vectors for f32 {
     type Avx512 = __m512;
     #[cfg(target_arch = "x86_64")]
     type Avx2 = __m256;
+    #[cfg(target_arch = "aarch64")]
+    type Neon = float32x4_t;
     type Portable = [f32; 8];
 }
 
@@ -135,6 +156,8 @@ impl Vectors for f64 {
     type Avx512 = __m512d;
     #[cfg(target_arch = "x86_64")]
     type Avx2 = __m256d;
+    #[cfg(target_arch = "aarch64")]
+    type Neon = float64x2_t;
     type Portable = [f64; 4];
 }
 

@@ -232,10 +232,17 @@ impl Far<'_> {
         })
     }
 
-    /// Shifts the expansion in each row of `rows` from a box to another.
+    /// Shifts the expansion in each row of `rows`, which are whole vectors of them, from a box to another.
     fn shift(&self, which: Shift, between: &[[usize; 2]], rows: &mut [f64]) {
+        let lanes = Isa::best().lanes::<f64>();
+        let rows = rows.chunks_mut(lanes * stride(self.plan.options.order));
+        between.chunks(lanes).zip(rows).for_each(|(between, rows)| self.shift_lanes(which, between, rows));
+    }
+
+    /// [`shift`](Self::shift) of one in each lane of a vector.
+    fn shift_lanes(&self, which: Shift, between: &[[usize; 2]], rows: &mut [f64]) {
         let order = self.plan.options.order;
-        let stride = 2 * (order + 1);
+        let stride = stride(order);
         let mut ratios = Ratios::zeros(0.0);
         let mut plain: Vec<(usize, Vec<f64>)> = Vec::new();
         for (lane, [from, to]) in between.iter().enumerate() {
@@ -259,15 +266,15 @@ impl Far<'_> {
         for level in (0..self.plan.mesh.levels).rev() {
             let (above, below) = (first(level), first(level + 1));
             let (parents, children) = c.m.split_at_mut(below * stride);
-            // So many parents at a time that their children fill a vector.
-            let group = lanes / 4;
+            // So many parents at a time that their children fill a vector or more.
+            let group = lanes.div_ceil(4);
             let groups = parents[above * stride..].par_chunks_mut(group * stride).enumerate();
             groups.for_each_init(Vec::new, |rows, (k, parents)| {
                 let count = parents.len() / stride;
                 let child = 4 * group * k;
                 rows.clear();
                 rows.extend(children[child * stride..][..4 * count * stride].iter().map(|x| x.f64()));
-                rows.resize(lanes * stride, 0.0);
+                rows.resize(4 * group * stride, 0.0);
                 let between: Vec<[usize; 2]> =
                     (0..4 * count).map(|c| [below + child + c, above + group * k + c / 4]).collect();
                 self.shift(Shift::M2m, &between, rows);

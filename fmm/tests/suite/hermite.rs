@@ -72,7 +72,8 @@ fn a_body_at_a_target_acts_on_it_only_if_it_is_softened() {
     all.set([Body { mass: 2.0, index: 5, ..Body::default() }].into_iter());
     let target = Target { index: -1, ..Target::default() };
     assert_eq!(all.motions(&[target], 0.0)[0], Motion::default());
-    assert_eq!(all.motions(&[target], 0.25)[0].potential, -4.0);
+    let potential = all.motions(&[target], 0.25)[0].potential;
+    assert!((potential + 4.0).abs() <= 4.0 * f64::EPSILON, "{potential}");
     assert_eq!(all.motions(&[Target { index: 5, ..target }], 0.25)[0], Motion::default());
 }
 

@@ -41,7 +41,7 @@ fn check<T: Vectors>(last_place: f64) {
             back.make_room(&sources, sets);
             mutual_sums(isa, &leaf, &mut back, &mut sums);
             let value = |a: usize, j: usize| sources.columns[a][j / LANES].0[j % LANES].f64();
-            let root = if isa == Isa::Avx512 && last_place > 1e-10 { 2.0f64 } else { 1.0 };
+            let root = isa.root::<T>();
             for set in 0..sets {
                 let charge = |j: usize| charges[set][j / LANES].0[j % LANES].f64();
                 let mut there = vec![[0.0; 4]; 7 * LANES];

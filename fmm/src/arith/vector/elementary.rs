@@ -119,10 +119,10 @@ impl Elementary for __m256 {
 
 /// log(m 2^e) for m in [1, 2), by the method of fdlibm's e_log.c: with f = m - 1 and s = f / (2 + f), log m is f - f^2 / 2 +
 /// s (f^2 / 2 + R(s^2)), where R is a polynomial that leaves 2^-58.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 #[allow(clippy::excessive_precision, reason = "the digits are those of the source")]
-unsafe fn logarithm<V: Vector<Item = f64>>(m: V, e: V, inverse: impl Fn(V) -> V) -> V {
+pub(super) unsafe fn logarithm<V: Vector<Item = f64>>(m: V, e: V, inverse: impl Fn(V) -> V) -> V {
     const R: [f64; 7] = [
         1.479819860511658591e-01,
         1.531383769920937332e-01,

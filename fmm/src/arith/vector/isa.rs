@@ -2,11 +2,15 @@
 
 use super::{Vector, Vectors};
 
-/// The sets of instructions of the vectors.
+/// The sets of instructions of the vectors that machines of this architecture may have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Isa {
     Portable,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+    #[cfg(target_arch = "x86_64")]
     Avx2,
+    #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
@@ -24,6 +28,9 @@ impl Isa {
                 return Isa::Avx2;
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        return Isa::Neon;
+        #[cfg(not(target_arch = "aarch64"))]
         Isa::Portable
     }
 
@@ -34,7 +41,9 @@ impl Isa {
             Isa::Avx512 => T::Avx512::LANES,
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => T::Avx2::LANES,
-            _ => T::Portable::LANES,
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => T::Neon::LANES,
+            Isa::Portable => T::Portable::LANES,
         }
     }
 
@@ -45,13 +54,37 @@ impl Isa {
             Isa::Avx512 => T::Avx512::ROWS,
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => T::Avx2::ROWS,
-            _ => T::Portable::ROWS,
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => T::Neon::ROWS,
+            Isa::Portable => T::Portable::ROWS,
+        }
+    }
+
+    /// [`Vector::ROOT`] of its vectors.
+    pub fn root<T: Vectors>(self) -> f64 {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => T::Avx512::ROOT,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => T::Avx2::ROOT,
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => T::Neon::ROOT,
+            Isa::Portable => T::Portable::ROOT,
         }
     }
 
     /// All that the machine has.
     pub fn all() -> impl Iterator<Item = Isa> {
-        [Isa::Portable, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| *isa <= Isa::best())
+        let known = [
+            Isa::Portable,
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512,
+        ];
+        known.into_iter().filter(|isa| *isa <= Isa::best())
     }
 }
 
@@ -61,32 +94,33 @@ macro_rules! vectorised {
     ($(#[$doc:meta])* $vis:vis fn $name:ident<$t:ident>($($a:ident: $ty:ty),* $(,)?) = $body:ident) => {
         $(#[$doc])*
         $vis fn $name<$t: $crate::arith::vector::Vectors>(isa: $crate::arith::vector::Isa, $($a: $ty),*) {
+            use $crate::arith::vector::Isa;
             #[cfg(target_arch = "x86_64")]
-            {
-                use $crate::arith::vector::{Isa, Vectors};
-                #[target_feature(enable = "avx512f,fma,popcnt")]
-                fn avx512<$t: Vectors>($($a: $ty),*) {
-                    // SAFETY: a caller has the instructions of the vector.
-                    unsafe { $body::<$t::Avx512>($($a),*) }
-                }
-                #[target_feature(enable = "avx2,fma,popcnt")]
-                fn avx2<$t: Vectors>($($a: $ty),*) {
-                    // SAFETY: as above.
-                    unsafe { $body::<$t::Avx2>($($a),*) }
-                }
-                assert!(isa <= Isa::best(), "the machine has these instructions");
-                match isa {
-                    // SAFETY: the machine has the instructions.
-                    Isa::Avx512 => return unsafe { avx512::<$t>($($a),*) },
-                    // SAFETY: as above.
-                    Isa::Avx2 => return unsafe { avx2::<$t>($($a),*) },
-                    Isa::Portable => {}
-                }
+            #[target_feature(enable = "avx512f,fma,popcnt")]
+            fn avx512<$t: $crate::arith::vector::Vectors>($($a: $ty),*) {
+                // SAFETY: a caller has the instructions of the vector.
+                unsafe { $body::<$t::Avx512>($($a),*) }
             }
-            #[cfg(not(target_arch = "x86_64"))]
-            let _ = isa;
-            // SAFETY: every machine has the instructions of the portable vector.
-            unsafe { $body::<$t::Portable>($($a),*) }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma,popcnt")]
+            fn avx2<$t: $crate::arith::vector::Vectors>($($a: $ty),*) {
+                // SAFETY: as above.
+                unsafe { $body::<$t::Avx2>($($a),*) }
+            }
+            assert!(isa <= Isa::best(), "the machine has these instructions");
+            match isa {
+                // SAFETY: the machine has the instructions.
+                #[cfg(target_arch = "x86_64")]
+                Isa::Avx512 => unsafe { avx512::<$t>($($a),*) },
+                // SAFETY: as above.
+                #[cfg(target_arch = "x86_64")]
+                Isa::Avx2 => unsafe { avx2::<$t>($($a),*) },
+                // SAFETY: every machine of the architecture has them.
+                #[cfg(target_arch = "aarch64")]
+                Isa::Neon => unsafe { $body::<$t::Neon>($($a),*) },
+                // SAFETY: every machine has the instructions of the portable vector.
+                Isa::Portable => unsafe { $body::<$t::Portable>($($a),*) },
+            }
         }
     };
 }

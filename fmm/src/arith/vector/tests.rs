@@ -2,9 +2,9 @@
 
 use super::*;
 
-/// Relative error of the inverse root of `x` in units of the last place, and what is counted as below 1e-6.
+/// The inverse root of each `x + add` where x is at least 1e-6, and how many lanes are counted as below it.
 #[inline(always)]
-unsafe fn root<V: Vector>(x: &[V::Item], add: f64) -> Vec<(f64, u32)> {
+unsafe fn root<V: Vector>(x: &[V::Item], add: f64, found: &mut Vec<(f64, u32)>) {
     let of = |x: &[V::Item]| unsafe {
         let x = V::load(x);
         let y = x.add(V::splat(V::Item::of(add))).inverse_root();
@@ -17,25 +17,17 @@ unsafe fn root<V: Vector>(x: &[V::Item], add: f64) -> Vec<(f64, u32)> {
         lanes[V::LANES / 2] = *x;
         lanes
     };
-    x.iter().map(|x| of(&alone(x))).collect()
+    found.extend(x.iter().map(|x| of(&alone(x))));
+}
+
+vectorised! {
+    fn add_roots<T>(x: &[T], add: f64, found: &mut Vec<(f64, u32)>) = root
 }
 
 fn roots<T: Vectors>(isa: Isa, x: &[T], add: f64) -> Vec<(f64, u32)> {
-    #[target_feature(enable = "avx512f,fma")]
-    fn avx512<T: Vectors>(x: &[T], add: f64) -> Vec<(f64, u32)> {
-        unsafe { root::<T::Avx512>(x, add) }
-    }
-    #[target_feature(enable = "avx2,fma")]
-    fn avx2<T: Vectors>(x: &[T], add: f64) -> Vec<(f64, u32)> {
-        unsafe { root::<T::Avx2>(x, add) }
-    }
-    assert!(isa <= Isa::best());
-    match isa {
-        // SAFETY: the machine has the instructions.
-        Isa::Avx512 => unsafe { avx512(x, add) },
-        Isa::Avx2 => unsafe { avx2(x, add) },
-        Isa::Portable => unsafe { root::<T::Portable>(x, add) },
-    }
+    let mut found = Vec::new();
+    add_roots(isa, x, add, &mut found);
+    found
 }
 
 fn check<T: Vectors>(last_place: f64, powers: std::ops::Range<i32>) {

@@ -222,33 +222,10 @@ struct Columns<'a> {
     factor: f64,
 }
 
-/// Writes the particles of `segments`, one stretch behind the other. Numbers behind the last may be written too, up to one
-/// less than a line has.
-#[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "one form serves all"))]
-fn convert<T: Vectors>(isa: Isa, from: &Columns, segments: &[(u32, u32)], to: &mut [&mut [T]; 4]) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx512f,fma")]
-        fn avx512<T: Vectors>(from: &Columns, segments: &[(u32, u32)], to: &mut [&mut [T]; 4]) {
-            // SAFETY: a caller has the instructions of the vector.
-            unsafe { convert_in::<T::Avx512>(from, segments, to) }
-        }
-        #[target_feature(enable = "avx2,fma")]
-        fn avx2<T: Vectors>(from: &Columns, segments: &[(u32, u32)], to: &mut [&mut [T]; 4]) {
-            // SAFETY: as above.
-            unsafe { convert_in::<T::Avx2>(from, segments, to) }
-        }
-        assert!(isa <= Isa::best(), "the machine has these instructions");
-        match isa {
-            // SAFETY: the machine has the instructions.
-            Isa::Avx512 => return unsafe { avx512(from, segments, to) },
-            // SAFETY: as above.
-            Isa::Avx2 => return unsafe { avx2(from, segments, to) },
-            Isa::Portable => {}
-        }
-    }
-    // SAFETY: every machine has the instructions of the portable vector.
-    unsafe { convert_in::<T::Portable>(from, segments, to) }
+vectorised! {
+    /// Writes the particles of `segments`, one stretch behind the other. Numbers behind the last may be written too, up to one
+    /// less than a line has.
+    fn convert<T>(from: &Columns, segments: &[(u32, u32)], to: &mut [&mut [T]; 4]) = convert_in
 }
 
 /// [`convert`] in one kind of vector.

@@ -194,6 +194,9 @@ fn lanes<'a>(registers: &'a [Register], sources: &'a Gathered, register: usize, 
     }
 }
 
+/// Whether every machine that the program is compiled for has fused products.
+const HAS_FMA: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
+
 /// Defines `$name` as `$body::<FMA>` compiled for AVX-512, for AVX2 and for any machine, chosen when called.
 macro_rules! fastest {
     (fn $name:ident($($a:ident: $ty:ty),*) = $body:ident) => {
@@ -222,7 +225,7 @@ macro_rules! fastest {
                     return unsafe { middle($($a),*) };
                 }
             }
-            $body::<false>($($a),*)
+            $body::<HAS_FMA>($($a),*)
         }
     };
 }
