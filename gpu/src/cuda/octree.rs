@@ -36,10 +36,11 @@ use super::p2p::Number;
 use black_box::BlackBox;
 use communicator::{Team, bytes_of};
 use fmm::data::periodic::Periodic;
+use fmm::expansion::solid::dense::Dense;
 use fmm::octree::options::Wanted;
 use fmm::tree::boxmap::BoxMap;
 use fmm::tree::lists::reach;
-use loaded::Loaded;
+use loaded::{Loaded, Operators};
 use memory::{Capacity, Particles, Parts, Problem, with_fitting};
 use pg2::backend::cuda::p2p::Unfit;
 use pg2::graph::Graph;
@@ -146,6 +147,8 @@ pub struct GpuFmm<T: Number, C: GpuDevice = Device> {
     /// Whether each GPU reads the memory of all others of this process.
     is_linked: bool,
     loaded: Vec<Loaded<T, C>>,
+    /// How many of the GPUs, from the first one on, have operators of the order.
+    in_order: usize,
 }
 
 /// Options that the tables of an order, or the texts of kernels, depend on.
@@ -205,6 +208,30 @@ impl Amounts {
     }
 }
 
+/// The division of the work for an order, its tables and the text of all kernels.
+struct Made {
+    shape: Shape,
+    dense: Dense,
+    text: String,
+}
+
+impl Made {
+    fn new<T: Number, C: GpuDevice>(
+        devices: &[C],
+        graph: &Graph,
+        (basis, order): (FmmBasis, usize),
+        extra: &Extra,
+    ) -> Result<Made, CudaError> {
+        let Extra { periodic, lower_beyond, near2, wanted } = *extra;
+        let memory = devices.iter().map(C::shared_memory).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
+        let shape = Shape::new(basis, order, T::REAL).with_memory(memory).with_wanted(wanted, T::REAL);
+        let dense = shape.dense(order, near2, lower_beyond);
+        let text = text_of::<T>(graph, &dense, &shape, periodic.is_some());
+        let text = text.map_err(|Unfit(why)| CudaError::Failed(why))?;
+        Ok(Made { shape, dense, text })
+    }
+}
+
 impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// Compiles the kernels for a P2P kernel that is 1/r, and sends the tables of an order.
     pub fn new(devices: &[C], graph: &Graph, order: usize, units: Units) -> Result<GpuFmm<T, C>, CudaError> {
@@ -224,18 +251,16 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     }
 
     fn of(devices: &[C], asked: Asked) -> Result<GpuFmm<T, C>, CudaError> {
-        let Asked { graph, order, units, extra: Extra { periodic, lower_beyond, near2, wanted }, black_box } = asked;
+        let Asked { graph, order, units, extra, black_box } = asked;
+        let Extra { periodic, lower_beyond, near2, wanted } = extra;
         let basis = basis_of(&black_box);
-        let memory = devices.iter().map(C::shared_memory).try_fold(usize::MAX, |a, b| b.map(|b| a.min(b)))?;
-        let shape = Shape::new(basis, order, T::REAL).with_memory(memory).with_wanted(wanted, T::REAL);
         // What sums second derivatives is no kernel of the user's, and has no units.
         let plain = Units { potential: 1.0, gradient: 1.0, length: 1.0 };
         let units = if wanted == Wanted::default() { units } else { plain };
-        let dense = shape.dense(order, near2, lower_beyond);
-        let text =
-            text_of::<T>(graph, &dense, &shape, periodic.is_some()).map_err(|Unfit(why)| CudaError::Failed(why))?;
-        let load = |device: &C| Loaded::new(device, &text, &dense, &shape, periodic.as_ref());
+        let made = Made::new::<T, C>(devices, graph, (basis, order), &extra)?;
+        let load = |device: &C| Loaded::new(device, &made.text, &made.dense, &made.shape, periodic.as_ref());
         let loaded = devices.iter().map(load).collect::<Result<_, _>>()?;
+        let shape = made.shape;
         let mut is_linked = true;
         for (k, device) in devices.iter().enumerate() {
             for (_, other) in devices.iter().enumerate().filter(|(j, _)| *j != k) {
@@ -262,19 +287,39 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             n: 0,
             parts: Parts { devices: 1, kinds: 1 },
             is_linked,
+            in_order: devices.len(),
             loaded,
         })
     }
 
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// Compiles the kernels of another order, and sends its tables. What the GPUs have of particles stays, and the costs that trees are
+    /// chosen by.
+    pub fn take_order(&mut self, team: &Team<C>, order: usize) -> Result<(), CudaError> {
+        let extra = self.extra();
+        let made = Made::new::<T, C>(team.devices, &self.graph, (self.basis(), order), &extra)?;
+        let operators =
+            |device: &C| Operators::new(device, &made.text, &made.dense, &made.shape, extra.periodic.as_ref());
+        let all = team.devices.iter().map(operators).collect::<Result<Vec<_>, _>>()?;
+        for ((device, loaded), operators) in team.devices.iter().zip(&mut self.loaded).zip(all) {
+            loaded.take(operators);
+            loaded.places = loaded.problem(device, self.parts);
+        }
+        (self.shape, self.order, self.kept, self.in_order) = (made.shape, order, None, team.devices.len());
+        Ok(())
+    }
+
+    fn extra(&self) -> Extra {
+        Extra { periodic: self.periodic, lower_beyond: self.lower_beyond, near2: self.near2, wanted: self.shape.wanted }
+    }
+
     /// Takes other options, if tables and texts are the same; whether they are.
     pub fn takes(&mut self, extra: &Extra) -> bool {
-        let is_like = self.black_box.is_none()
-            && extra.is_like(&Extra {
-                periodic: self.periodic,
-                lower_beyond: self.lower_beyond,
-                near2: self.near2,
-                wanted: self.shape.wanted,
-            });
+        let is_whole = self.in_order == self.loaded.len();
+        let is_like = is_whole && self.black_box.is_none() && extra.is_like(&self.extra());
         if is_like && self.periodic != extra.periodic {
             (self.periodic, self.kept) = (extra.periodic, None);
         }

@@ -2,6 +2,7 @@
 
 pub mod resident;
 pub mod search;
+pub mod softening;
 mod split;
 mod task;
 #[cfg(test)]
@@ -385,6 +386,7 @@ impl Task<'_> {
             order: self.options.order,
             theta: self.options.theta,
             levels: run.depth as usize + 1,
+            softened: self.softened(run).ok().filter(|softened| softened.is_softened).map(|softened| softened.order),
             seconds: run.times.seconds(),
             pairs: Pairs { p2p: run.pairs, m2l, m2p, p2l },
             ..Stats::of_work(Some(self.name), &p2p, &Work::default())

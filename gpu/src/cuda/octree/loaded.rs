@@ -88,14 +88,21 @@ pub fn compiled<T: Number, C: GpuDevice>(
     Ok(kernels)
 }
 
-impl<T: Number, C: GpuDevice> Loaded<T, C> {
+/// What of a GPU's data depends on the order.
+pub struct Operators<T: Number, C: GpuDevice> {
+    kernels: Kernels<C>,
+    tables: Tables<T, C>,
+    images: Option<Images<C>>,
+}
+
+impl<T: Number, C: GpuDevice> Operators<T, C> {
     pub fn new(
         device: &C,
         text: &str,
         dense: &Dense,
         shape: &Shape,
         periodic: Option<&Periodic>,
-    ) -> Result<Loaded<T, C>, CudaError> {
+    ) -> Result<Operators<T, C>, CudaError> {
         let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
         let of_images: &[&str] = if periodic.is_some() { &KERNELS_PERIODIC } else { &[] };
         let of_basis: &[&str] = if shape.basis == FmmBasis::Chebyshev { &["place_matrices"] } else { &[] };
@@ -105,20 +112,41 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
             let problem = Problem { tables: of.places, ..Problem::default() };
             kernels.launch(device, "make_matrices", Size::new(of.rows, 256), &problem, &[])
         })?;
+        let images = match periodic {
+            Some(_) if shape.basis == FmmBasis::Chebyshev => Some(Images::of_kernel(device)?),
+            Some(periodic) => Some(Images::new(device, (dense.order, dense.near2), periodic)?),
+            None => None,
+        };
+        Ok(Operators { kernels, tables, images })
+    }
+}
+
+impl<T: Number, C: GpuDevice> Loaded<T, C> {
+    pub fn new(
+        device: &C,
+        text: &str,
+        dense: &Dense,
+        shape: &Shape,
+        periodic: Option<&Periodic>,
+    ) -> Result<Loaded<T, C>, CudaError> {
+        let Operators { kernels, tables, images } = Operators::new(device, text, dense, shape, periodic)?;
         Ok(Loaded {
             kernels,
             tables,
             particles: Particles::new(device, &Capacity::default(), shape)?,
             cells: None,
             adaptive: None,
-            images: match periodic {
-                Some(_) if shape.basis == FmmBasis::Chebyshev => Some(Images::of_kernel(device)?),
-                Some(periodic) => Some(Images::new(device, (dense.order, dense.near2), periodic)?),
-                None => None,
-            },
+            images,
             share: [0..0, 0..0],
             places: Problem { wraps: periodic::wraps(periodic), ..Problem::default() },
         })
+    }
+
+    /// Takes the operators of another order; particles stay.
+    pub fn take(&mut self, operators: Operators<T, C>) {
+        let Operators { kernels, tables, images } = operators;
+        (self.kernels, self.tables, self.images) = (kernels, tables, images);
+        (self.cells, self.adaptive) = (None, None);
     }
 
     /// Addresses of everything; units are not known yet, nor the part of the GPU.

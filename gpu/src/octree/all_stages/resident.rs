@@ -19,7 +19,7 @@ use fmm::data::problem::{Geometry, Points};
 use fmm::direct::conserved::SUMS;
 use fmm::octree::options::Wanted;
 use fmm::octree::stats::{OnGpu, Stats};
-use fmm::octree::{FmmError, FmmOptions, softening};
+use fmm::octree::{FmmError, FmmOptions};
 use pg2::graph::Graph;
 use pipelines::job::BackendError;
 use pipelines::octree::bind::P2p;
@@ -336,13 +336,10 @@ impl Given<'_> {
         let n = sources + targets.unwrap_or(0);
         let leaf = self.task.leaf.unwrap_or_else(|| Gpu::whole_leaf(n, options));
         // Tree and lists are those of the first run since the last update.
-        let run = match whole.run_again(team, leaf, options.eps)? {
+        let run = match self.task.settled(team, whole, |whole| whole.run_again(team, leaf, options.eps))? {
             Ok(run) => run,
             Err(why) => return Ok(Err(why)),
         };
-        if softening::other(options, run.map.length(options.eps), run.depth as usize + 1).is_some() {
-            return Ok(Err("the softening length asks for the expansion of softened 1/r".into()));
-        }
         whole.give(team, copier, factors(&run), self.field)?;
         device.lead(self.stream)?;
         let on_gpu = Some(OnGpu { computed: run.times.total, ..OnGpu::default() });

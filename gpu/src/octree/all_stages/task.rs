@@ -12,7 +12,7 @@ use fmm::data::particles::Field;
 use fmm::data::problem::{Geometry, Sources};
 use fmm::octree::options::Wanted;
 use fmm::octree::stats::{OnGpu, Stats};
-use fmm::octree::{FmmOptions, Solutions, softening};
+use fmm::octree::{FmmOptions, Solutions};
 use fmm::stages::Timeline;
 use std::time::Instant;
 
@@ -67,7 +67,7 @@ impl Task<'_> {
             // Some may have fetched results sooner than others.
             team.others.meet()?;
             let before = team.others.waited();
-            let run = match whole.run(team, leaf, self.options.eps)? {
+            let run = match self.settled(team, whole, |whole| whole.run(team, leaf, self.options.eps))? {
                 Ok(run) => run,
                 Err(why) => return Ok(Err(why)),
             };
@@ -171,14 +171,10 @@ impl Task<'_> {
             timeline.note("send charges", self.name, sending);
             let (so_far, running) = (waited(), Instant::now());
             // Tree and lists are those of the first set, or of an earlier run in the same places.
-            let run = match whole.run_again(team, leaf, self.options.eps)? {
+            let run = match self.settled(team, whole, |whole| whole.run_again(team, leaf, self.options.eps))? {
                 Ok(run) => run,
                 Err(why) => return Ok(Err(why)),
             };
-            let (eps, levels) = (run.map.length(self.options.eps), run.depth as usize + 1);
-            if softening::other(self.options, eps, levels).is_some() {
-                return Ok(Err("the softening length asks for the expansion of softened 1/r".into()));
-            }
             times.computed += run.times.total;
             in_runs += waited() - so_far;
             timeline.note("all stages", self.name, running);

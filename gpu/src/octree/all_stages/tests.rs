@@ -5,6 +5,7 @@ mod black_box;
 mod derivatives;
 mod periodic;
 mod sets;
+mod softening;
 mod split;
 mod theta;
 

@@ -36,7 +36,7 @@ fn errors(particles: &Particles, (theta, order): (f64, usize), leaf: usize, fiel
 }
 
 /// Particles of which every cell of the fourth level has two, away from its faces, so that the leaves of all trees are these cells.
-fn even() -> Particles {
+pub(super) fn even() -> Particles {
     let mut particles = generate(1024, Distribution::Uniform, Charge::Positive, 1);
     for (axis, column) in [&mut particles.x, &mut particles.y, &mut particles.z].into_iter().enumerate() {
         let cell = |k: usize| (((k / 2) >> (3 * axis)) & 7) as f64;
