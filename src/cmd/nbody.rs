@@ -318,6 +318,7 @@ impl Run<'_> {
         drop(progress);
         let seconds = start.elapsed().as_secs_f64();
         self.keep()?;
+        self.folder.finish()?;
         self.tell(seconds / self.total.saturating_sub(first) as f64)
     }
 
@@ -327,6 +328,9 @@ impl Run<'_> {
     }
 
     fn snapshot(&mut self, step: u64) -> Result<(), Failure> {
+        if matches!(self.args.snapshots, SnapshotArg::None) {
+            return Ok(());
+        }
         let number = step.div_ceil(self.args.between_snapshots(self.total));
         let observed = self.tracks[0].integrator.observed()?;
         self.folder.snapshot(&observed, number, self.args)

@@ -5,7 +5,9 @@ use super::{Args, SnapshotArg, compare, figure};
 use fmm::shown;
 use pairforge::nbody::{Conserved, Observed};
 use std::fmt::Write as _;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 use terminal::failure::Failure;
 use terminal::output::{self, Batch};
 use terminal::snapshot::{Kept, Restart, Snapshot, Units};
@@ -15,7 +17,11 @@ pub const RESTART: &str = "restart.hdf5";
 const ENERGIES: &str = "energy.csv";
 const FIGURE: &str = "energy.svg";
 
-pub struct Folder(PathBuf);
+pub struct Folder {
+    path: PathBuf,
+    /// The restart file of before, which is written while the run goes on.
+    writing: Option<JoinHandle<Result<(), Failure>>>,
+}
 
 impl Folder {
     /// A folder without a run.
@@ -27,24 +33,16 @@ impl Folder {
             return Err(Failure::file(path, what));
         }
         output::check_folder(path)?;
-        Ok(Folder(path.to_path_buf()))
+        Ok(Folder::again(path.to_path_buf()))
     }
 
     /// The folder of a run.
     pub fn again(path: PathBuf) -> Folder {
-        Folder(path)
+        Folder { path, writing: None }
     }
 
     pub fn summary(&self) -> String {
-        format!("{}: {ENERGIES}, {FIGURE}, snapshots, and {RESTART} to go on from", shown::path(&self.0))
-    }
-
-    /// Writes some files, all of them or none.
-    fn write(&self, files: &[(&str, &[u8])]) -> Result<(), Failure> {
-        let _made = output::Folder::at(&self.0)?;
-        let mut batch = Batch::default();
-        files.iter().try_for_each(|(name, bytes)| batch.add(&self.0.join(name), |out| out.write_all(bytes)))?;
-        batch.finish()
+        format!("{}: {ENERGIES}, {FIGURE}, snapshots, and {RESTART} to go on from", shown::path(&self.path))
     }
 
     pub fn snapshot(&self, observed: &Observed, number: u64, args: &Args) -> Result<(), Failure> {
@@ -54,32 +52,61 @@ impl Folder {
             SnapshotArg::Csv => (snapshot.csv().into_bytes(), "csv"),
             SnapshotArg::None => return Ok(()),
         };
-        self.write(&[(&format!("snapshot_{number:03}.{ending}"), &bytes)])
+        write(&self.path, &[(&format!("snapshot_{number:03}.{ending}"), &bytes)])
     }
 
+    /// Begins to write what the run can be taken up from: of many bodies that takes as long as many steps.
     pub fn restart(
-        &self,
+        &mut self,
         (time, kept): (f64, Vec<Kept>),
         units: Units,
         words: &[String],
         hash: u64,
     ) -> Result<(), Failure> {
         let restart = Restart { time, units, words: words.to_vec(), hash, kept };
-        self.write(&[(RESTART, &restart.hdf5().map_err(encoded)?)])
+        self.finish()?;
+        let path = self.path.clone();
+        let writing = move || write(&path, &[(RESTART, &restart.hdf5().map_err(encoded)?)]);
+        let thread = std::thread::Builder::new().name("restart file".into()).spawn(writing);
+        self.writing = Some(thread.map_err(|e| Failure::Tool(format!("a thread to write files: {e}")))?);
+        Ok(())
+    }
+
+    /// Waits for what is being written.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        self.writing.take().map_or(Ok(()), |writing| writing.join().unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
     /// The sums over time as a table and a figure.
     pub fn energies(&self, tracks: &[Track], args: &Args) -> Result<(), Failure> {
         let track = &tracks[0];
-        self.write(&[(ENERGIES, table(&track.log).as_bytes()), (FIGURE, figure::energies(track, args).as_bytes())])
+        write(
+            &self.path,
+            &[(ENERGIES, table(&track.log).as_bytes()), (FIGURE, figure::energies(track, args).as_bytes())],
+        )
     }
 
     /// The same of two integrations beside each other.
     pub fn comparison(&self, tracks: &[Track], args: &Args) -> Result<(), Failure> {
         let [one, two] = tracks else { return Ok(()) };
         let (table, figure) = (compare::table(one, two), compare::figure(one, two, args));
-        self.write(&[("compare.csv", table.as_bytes()), ("compare.svg", figure.as_bytes())])
+        write(&self.path, &[("compare.csv", table.as_bytes()), ("compare.svg", figure.as_bytes())])
     }
+}
+
+impl Drop for Folder {
+    /// A run that ends early leaves no half of a file.
+    fn drop(&mut self) {
+        self.writing.take().map(JoinHandle::join);
+    }
+}
+
+/// Writes some files into a folder, all of them or none.
+fn write(folder: &Path, files: &[(&str, &[u8])]) -> Result<(), Failure> {
+    let _made = output::Folder::at(folder)?;
+    let mut batch = Batch::default();
+    files.iter().try_for_each(|(name, bytes)| batch.add(&folder.join(name), |out| out.write_all(bytes)))?;
+    batch.finish()
 }
 
 fn encoded(e: impl std::fmt::Display) -> Failure {
