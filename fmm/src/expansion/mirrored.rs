@@ -21,7 +21,8 @@
 
 mod combine;
 mod gather;
-mod product;
+pub mod lanes;
+pub mod product;
 mod tables;
 
 use crate::arith::lanes::Real;

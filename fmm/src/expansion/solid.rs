@@ -14,6 +14,8 @@ pub mod matrices;
 pub mod orders;
 mod points;
 pub mod terms;
+pub mod waves;
+
 use crate::arith::vector::{Isa, Vectors};
 use crate::expansion::shift::Shifts;
 use crate::expansion::sparse::{Product, rounded, with_slopes};

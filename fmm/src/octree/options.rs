@@ -27,7 +27,7 @@ pub struct FmmOptions {
     /// Order P, 1 to that of [`Basis::max_order`].
     pub order: usize,
     /// M2L of solid harmonics takes the order below between cells at offsets d with d.d above this, which is a step between two
-    /// orders. Of offsets with the same d.d, those with their longest component along y count 1/4 less, and those along z 1/2.
+    /// orders. Of offsets with the same d.d, those with their longest component along y count 1/4 less, and those along z 1/2. M2L by plane waves has the order at all.
     pub lower_beyond: Option<f64>,
     /// Opening angle in (0, 0.5].
     pub theta: f64,

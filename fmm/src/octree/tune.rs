@@ -20,6 +20,7 @@ use crate::data::problem::{Geometry, Sources};
 use crate::direct::error::{self, Errors};
 use crate::direct::summation::Direct;
 use crate::expansion::basis::Basis;
+use crate::expansion::solid::m2l::is_by_waves;
 use crate::tree::lists;
 use cost::{Choice, Costs, Shape};
 use judge::Judge;
@@ -316,12 +317,21 @@ fn other(options: &FmmOptions, problem: &Problem, limit: Limit) -> Option<FmmOpt
 pub fn native_shape(costs: &Costs, n: usize, options: &FmmOptions, may_enlarge: bool) -> Shape {
     let FmmOptions { basis, order, precision, .. } = *options;
     let choice = Choice { n, basis, order, precision };
+    let of_waves = has_waves(options).then(|| costs.with_waves(order));
+    let costs = of_waves.as_ref().unwrap_or(costs);
     // What a level costs a kernel's own expansion, with tables for each, is not in that model.
     let has_own = basis == Basis::Chebyshev;
     match may_enlarge && options.periodic.is_none() && !has_own {
         true => costs.shape(&choice),
         false => Shape { leaf: costs.leaf(&choice), enlarge: 1.0 },
     }
+}
+
+/// Whether M2L goes by plane waves.
+fn has_waves(options: &FmmOptions) -> bool {
+    options.precision == Precision::F64
+        && matches!(options.basis, Basis::Solid | Basis::Softened)
+        && is_by_waves(options.order, lists::near2(options.theta))
 }
 
 /// Looks for the lowest order that does.
@@ -413,7 +423,8 @@ impl Search<'_> {
 
     fn steps(&self, options: &FmmOptions) -> Steps {
         let steps = Steps::new(options.basis, self.highest, lists::near2(options.theta));
-        if self.are_whole { steps.whole() } else { steps }
+        // Plane waves have the highest order at all offsets.
+        if self.are_whole || has_waves(options) { steps.whole() } else { steps }
     }
 
     /// The highest order that helps where the far field is softened.

@@ -334,7 +334,7 @@ fn check_mixed(near2: u64, orders: &[usize]) {
     let cases = [(mixed_signs, 0), (sparse, 1), (dense, 2), (&lattice(&grid), 2)];
     for order in orders {
         let weights = weights(2 * order);
-        let mixed = M2l::<f64>::new(Orders::new(*order, near2), near2, Isa::best(), &weights);
+        let mixed = M2l::<f64>::by_matrices(Orders::new(*order, near2), near2, Isa::best(), &weights);
         assert!(matches!(mixed, M2l::Mixed(_)));
         let plain = M2l::with_orders(*order, near2, Isa::best(), &weights, Orders::new(*order, near2));
         let mut left_out = Vec::new();
@@ -422,4 +422,69 @@ fn m2l_is_the_sum_over_pairs_of_cells() {
         check_m2l::<f64>(2, near2, &grid, 1e-14);
     }
     assert_eq!([4, 9, 12].map(reach), [1, 2, 3]);
+}
+
+/// Checks plane waves beside matrices of the same order: a multipole in each of a parent's children, which meets the cells at all
+/// offsets, and random charges in all cells.
+fn check_waves(order: usize) {
+    let full = grid(3, 4, |_| true);
+    let weights = weights(2 * order);
+    let plain = M2l::with_orders(order, 4, Isa::best(), &weights, Orders::full(order));
+    for isa in Isa::all() {
+        let waves = M2l::<f64>::new(Orders::new(order, 4), 4, isa, &weights);
+        assert!(matches!(waves, M2l::Waves(_)));
+        let holes = grid(3, 4, |at| (at[0] * 7 + at[1] * 5 + at[2] * 3) % 4 != 1 && at[0] / 2 != 1);
+        for (grid, is_positive) in [(&full, false), (&full, true), (&holes, false)] {
+            let clouds = clouds(grid, 2, is_positive);
+            let wanted = far_direct(grid, 4, &clouds);
+            let [waves, plain] =
+                [&waves, &plain].map(|m2l| differences(&far_field(grid, order, m2l, &clouds), &wanted));
+            println!("{isa:?} order {order}: by waves {waves:?}, by matrices {plain:?}");
+            assert!(waves[1] < 1.25 * plain[1], "{isa:?} {order}: {waves:?} {plain:?}");
+            assert!(waves[0] < 5.0 * plain[0], "{isa:?} {order}: {waves:?} {plain:?}");
+        }
+        let all = clouds(&full, 2, false);
+        let middle = full.cells.iter().position(|cell| cell.level == 1 && cell.at == [1; 3]).expect("a parent");
+        for source in full.cells[middle].child_range() {
+            let mut one = all.clone();
+            one.iter_mut().enumerate().filter(|c| c.0 != source).for_each(|c| c.1.1.iter_mut().for_each(|q| *q = 0.0));
+            let wanted = far_direct(&full, 4, &one);
+            let [waves, plain] = [&waves, &plain].map(|m2l| {
+                let found = far_field(&full, order, m2l, &one);
+                found.iter().zip(&wanted).map(|(a, b)| (a[0] - b[0]).abs()).fold(0.0, f64::max)
+            });
+            let octant = full.cells[source].octant();
+            assert!(
+                waves < 1.5 * plain + 0.01 * 0.56f64.powi(order as i32),
+                "{isa:?} {order} {octant}: {waves:e} {plain:e}"
+            );
+        }
+    }
+}
+
+#[test]
+fn plane_waves_give_what_matrices_give_at_all_offsets() {
+    [13, 18].into_iter().for_each(check_waves);
+}
+
+#[test]
+#[ignore = "a proof in depth"]
+fn plane_waves_give_what_matrices_give_at_all_orders() {
+    (13..=30).for_each(check_waves);
+}
+
+#[test]
+fn results_of_plane_waves_do_not_depend_on_threads() {
+    let grid = grid(4, 4, |at| at[0] % 3 != 1 || at[1] < 5);
+    let (order, list) = (13, |p: usize| &grid.lists[p][..]);
+    let m2l = M2l::<f64>::new(Orders::new(order, 4), 4, Isa::best(), &weights(2 * order));
+    let mut random = Random::new(5);
+    let m: Vec<f64> = (0..grid.cells.len() * terms::count(order)).map(|_| next(&mut random)).collect();
+    let run = |threads: usize| {
+        let mut l = vec![0.0; m.len()];
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        pool.install(|| m2l.run(&grid.cells, &grid.levels, &list, &m, &mut l));
+        l
+    };
+    assert!(run(1) == run(2), "other threads give other bits");
 }

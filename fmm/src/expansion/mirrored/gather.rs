@@ -1,16 +1,11 @@
 //! Multipoles from cells into lanes, and sums from lanes into local expansions.
 
+use super::lanes::{MOST, NONE, to_lanes};
 use super::tables::{Layout, Mirrored, Tables};
 use crate::arith::lanes::Real;
 use crate::arith::vector::Vector;
 use crate::tree::Cell;
 use std::ops::Range;
-
-/// Lanes of two vectors at most.
-const MOST: usize = 32;
-
-/// No cell.
-const NONE: u32 = u32::MAX;
 
 /// Bytes of gathered sources that are kept for other offsets.
 const KEPT: usize = 32 << 20;
@@ -149,7 +144,7 @@ impl<T: Real> Sources<T> {
         for (octant, sources) in of_octant.iter().enumerate().filter(|o| exist >> o.0 & 1 == 1) {
             let rows = &mut self.slots[(8 * slot + octant) * child..][..child];
             // SAFETY: as for this function.
-            unsafe { to_lanes::<V, W>(layout, m, sources, rows) };
+            unsafe { to_lanes::<V, W>(&layout.places, m, sources, rows) };
         }
     }
 }
@@ -162,62 +157,6 @@ fn children<'a>(cells: &'a [Cell], parent: u32) -> impl Iterator<Item = (usize, 
     // All eight stand in the order of their octants.
     let octant = move |k: usize, child: usize| if is_full { k } else { cells[child].octant() };
     parent.child_range().enumerate().map(move |(k, child)| (octant(k, child), child as u32))
-}
-
-/// Writes the terms of one cell a lane as rows in the order of the layout; 0 where there is no cell.
-#[inline(always)]
-unsafe fn to_lanes<V: Vector, const W: usize>(
-    layout: &Layout,
-    m: &[V::Item],
-    cells: &[u32; MOST],
-    rows: &mut [V::Item],
-) {
-    let (size, lanes) = (layout.size, W * V::LANES);
-    if size < V::LANES {
-        for (k, row) in layout.places.iter().enumerate() {
-            for (lane, to) in rows[*row as usize * lanes..][..lanes].iter_mut().enumerate() {
-                let cell = cells[lane];
-                *to = if cell == NONE { V::Item::default() } else { m[cell as usize * size + k] };
-            }
-        }
-        return;
-    }
-    // SAFETY: as for the caller.
-    unsafe {
-        let zero = V::splat(V::Item::default());
-        for first in (0..size).step_by(V::LANES) {
-            // The last terms are taken together with some of those before.
-            let first = first.min(size - V::LANES);
-            for w in 0..W {
-                let mut x = [zero; 16];
-                for i in 0..V::LANES {
-                    let cell = cells[w * V::LANES + i];
-                    if cell != NONE {
-                        x[i] = V::load(&m[cell as usize * size + first..]);
-                    }
-                }
-                transpose(&mut x);
-                for i in 0..V::LANES {
-                    x[i].store(&mut rows[layout.places[first + i] as usize * lanes + w * V::LANES..]);
-                }
-            }
-        }
-    }
-}
-
-/// Transposes the first [`Vector::LANES`] vectors by perfect shuffles.
-#[inline(always)]
-unsafe fn transpose<V: Vector>(x: &mut [V; 16]) {
-    let mut length = 1;
-    while length < V::LANES {
-        let before = *x;
-        for i in 0..V::LANES / 2 {
-            // SAFETY: as for the caller.
-            let [low, high] = unsafe { before[i].interleave(before[i + V::LANES / 2]) };
-            (x[2 * i], x[2 * i + 1]) = (low, high);
-        }
-        length *= 2;
-    }
 }
 
 /// The targets of a block: the children of its parents.

@@ -20,6 +20,33 @@ pub unsafe fn product<V: Vector, const W: usize>(
     sums: &mut [V::Item],
     tile: usize,
 ) {
+    // SAFETY: as for this function.
+    unsafe { tiles::<V, W, true>(factors, sources, sign, sums, tile) }
+}
+
+/// Writes the product in place of adding it.
+///
+/// # Safety
+/// The machine must have the instructions of the vector.
+#[inline(always)]
+pub unsafe fn write_product<V: Vector, const W: usize>(
+    factors: &[V::Item],
+    sources: &[V::Item],
+    to: &mut [V::Item],
+    tile: usize,
+) {
+    // SAFETY: as for this function.
+    unsafe { tiles::<V, W, false>(factors, sources, V::Item::default(), to, tile) }
+}
+
+#[inline(always)]
+unsafe fn tiles<V: Vector, const W: usize, const ADDS: bool>(
+    factors: &[V::Item],
+    sources: &[V::Item],
+    sign: V::Item,
+    sums: &mut [V::Item],
+    tile: usize,
+) {
     let lanes = W * V::LANES;
     let columns = sources.len() / lanes;
     let mut rest = factors;
@@ -29,18 +56,18 @@ pub unsafe fn product<V: Vector, const W: usize>(
         // SAFETY: as for this function.
         unsafe {
             match sums.len() / lanes {
-                1 => rows::<V, W, 1>(factors, sources, sign, sums),
-                2 => rows::<V, W, 2>(factors, sources, sign, sums),
-                3 => rows::<V, W, 3>(factors, sources, sign, sums),
-                4 => rows::<V, W, 4>(factors, sources, sign, sums),
-                5 => rows::<V, W, 5>(factors, sources, sign, sums),
-                6 => rows::<V, W, 6>(factors, sources, sign, sums),
-                7 => rows::<V, W, 7>(factors, sources, sign, sums),
-                8 => rows::<V, W, 8>(factors, sources, sign, sums),
-                9 => rows::<V, W, 9>(factors, sources, sign, sums),
-                10 => rows::<V, W, 10>(factors, sources, sign, sums),
-                11 => rows::<V, W, 11>(factors, sources, sign, sums),
-                12 => rows::<V, W, 12>(factors, sources, sign, sums),
+                1 => rows::<V, W, 1, ADDS>(factors, sources, sign, sums),
+                2 => rows::<V, W, 2, ADDS>(factors, sources, sign, sums),
+                3 => rows::<V, W, 3, ADDS>(factors, sources, sign, sums),
+                4 => rows::<V, W, 4, ADDS>(factors, sources, sign, sums),
+                5 => rows::<V, W, 5, ADDS>(factors, sources, sign, sums),
+                6 => rows::<V, W, 6, ADDS>(factors, sources, sign, sums),
+                7 => rows::<V, W, 7, ADDS>(factors, sources, sign, sums),
+                8 => rows::<V, W, 8, ADDS>(factors, sources, sign, sums),
+                9 => rows::<V, W, 9, ADDS>(factors, sources, sign, sums),
+                10 => rows::<V, W, 10, ADDS>(factors, sources, sign, sums),
+                11 => rows::<V, W, 11, ADDS>(factors, sources, sign, sums),
+                12 => rows::<V, W, 12, ADDS>(factors, sources, sign, sums),
                 more => unreachable!("a tile has {more} rows"),
             }
         }
@@ -49,7 +76,7 @@ pub unsafe fn product<V: Vector, const W: usize>(
 
 #[allow(clippy::needless_range_loop, reason = "the loops over rows and vectors read alike and unroll")]
 #[inline(always)]
-unsafe fn rows<V: Vector, const W: usize, const R: usize>(
+unsafe fn rows<V: Vector, const W: usize, const R: usize, const ADDS: bool>(
     factors: &[V::Item],
     sources: &[V::Item],
     sign: V::Item,
@@ -81,7 +108,7 @@ unsafe fn rows<V: Vector, const W: usize, const R: usize>(
         for r in 0..R {
             for w in 0..W {
                 let first = r * lanes + w * V::LANES;
-                let sum = sign.mul_add(total[r][w], vector(sums, first));
+                let sum = if ADDS { sign.mul_add(total[r][w], vector(sums, first)) } else { total[r][w] };
                 sum.store(sums.get_unchecked_mut(first..first + V::LANES));
             }
         }

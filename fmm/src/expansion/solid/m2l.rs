@@ -1,4 +1,4 @@
-//! M2L of solid harmonics: by tables of mirrored offsets, or pair by pair where there are too many offsets.
+//! M2L of solid harmonics: by tables of mirrored offsets, by plane waves, or pair by pair where there are too many offsets.
 
 mod mixed;
 mod pairwise;
@@ -6,6 +6,7 @@ mod pairwise;
 use super::matrices::{Share, Translation};
 use super::orders::Orders;
 use super::terms::terms;
+use super::waves::Waves;
 use crate::arith::vector::{Isa, Vectors};
 use crate::expansion::mirrored::{self, Cells, FARTHEST, Level, Matrices, MatrixBlock, Mirrored, Term};
 use crate::parallel::prelude::*;
@@ -21,11 +22,20 @@ pub enum M2l<T> {
     Tables(Mirrored<T>),
     Mixed(Mixed<T>),
     Pairwise(Pairwise),
+    Waves(Waves<T>),
 }
 
 /// Up to this order the shares of all terms in each other are kept, 32 bytes each, for all offsets. They fit a core's cache, and of
 /// small trees most of M2L's time is making its tables.
 const SHARES_TO: usize = 10;
+
+/// The first order at which plane waves cost less than matrices, in f64.
+const LEAST_BY_WAVES: usize = 13;
+
+/// Whether M2L in f64 goes by plane waves.
+pub fn is_by_waves(order: usize, near2: u64) -> bool {
+    near2 == 4 && order >= LEAST_BY_WAVES
+}
 
 /// The data from which the tables are made.
 struct Entries {
@@ -104,8 +114,16 @@ impl Stage<'_, '_> {
 }
 
 impl<T: Vectors> M2l<T> {
-    /// For cells that are near below `near2`, in f32 where that does not add to the error.
+    /// For cells that are near below `near2`: what costs least. Plane waves have the highest order at all offsets.
     pub fn new(orders: Orders, near2: u64, isa: Isa, weights: &[f64]) -> M2l<T> {
+        match is_by_waves(orders.highest(), near2) && size_of::<T>() == size_of::<f64>() {
+            true => M2l::Waves(Waves::new(orders.highest(), isa)),
+            false => M2l::by_matrices(orders, near2, isa, weights),
+        }
+    }
+
+    /// Without plane waves, in f32 where that does not add to the error.
+    pub fn by_matrices(orders: Orders, near2: u64, isa: Isa, weights: &[f64]) -> M2l<T> {
         match orders.split(near2).filter(|_| size_of::<T>() == size_of::<f64>() && reach(near2) <= FARTHEST) {
             Some(split) => M2l::Mixed(Mixed::new(orders, split, near2, isa, weights)),
             None => M2l::with_orders(orders.highest(), near2, isa, weights, orders),
@@ -134,6 +152,7 @@ impl<T: Vectors> M2l<T> {
         match self {
             M2l::Pairwise(pairwise) => pairwise.run(cells, list, m, l),
             M2l::Tables(tables) => mirrored::run(stage.cells, stage.levels(tables, m, l)),
+            M2l::Waves(waves) => waves.run(cells, levels, list, m, l),
             M2l::Mixed(mixed) => mixed.run(&stage, m, l),
         }
     }

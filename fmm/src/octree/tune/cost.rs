@@ -97,6 +97,12 @@ const TABLES: f64 = 1300.0;
 /// 1e4 particles (20 in a cell) the coarser level is the faster one at orders 4 to 8, with 2e4 (39) the finer one at order 5.
 const OWN_TABLES: f64 = 13_000.0;
 
+/// Of what M2L of a cell by matrices of an order takes, the parts that plane waves of that order take, which cost more by the number of
+/// terms, and M2M and L2L, which do by its square. Measured on a Zen with AVX2.
+const OF_MATRICES: usize = 13;
+const OF_WAVES: f64 = 0.65;
+const OF_SHIFTS: f64 = 0.13;
+
 /// Leaves are whole groups of so many lanes, as engines and vectors have them.
 const GROUP: f64 = 8.0;
 const LARGEST: f64 = 2048.0;
@@ -155,6 +161,17 @@ impl Costs {
             pair(n.pair) && pair(n.kernel_pair) && [&n.solid, &n.cartesian, &n.chebyshev].into_iter().all(far)
         };
         native(&self.f32) && native(&self.f64)
+    }
+
+    /// The same where M2L of solid harmonics in f64 has an order that goes by plane waves, with M2M and L2L, which then cost as much: by
+    /// what matrices of [`OF_MATRICES`] cost.
+    pub fn with_waves(&self, order: usize) -> Costs {
+        let mut costs = self.clone();
+        let far = &mut costs.f64.solid;
+        let terms = terms_of(Basis::Solid, order) / terms_of(Basis::Solid, OF_MATRICES);
+        far.cell = far.m2l(Basis::Solid, OF_MATRICES) * (OF_WAVES * terms + OF_SHIFTS * terms * terms);
+        far.product = 0.0;
+        costs
     }
 
     /// The particles up to which a leaf is not worth splitting: `sqrt(B / C)` with what M2L of a cell's children and P2P of a
