@@ -36,11 +36,11 @@ impl Isa {
         known.into_iter().filter(|isa| *isa <= Isa::of_machine()).collect()
     }
 
-    /// The best that this machine has; `PAIRFORGE_ISA` (baseline, avx2, avx512) can ask for less.
+    /// The best that this machine has; `PAIRFORGE_ISA` (portable, avx2, avx512) can ask for less.
     pub fn detect() -> Isa {
         let best = Isa::of_machine();
         match std::env::var("PAIRFORGE_ISA").as_deref() {
-            Ok("baseline") => Isa::Baseline,
+            Ok("portable" | "baseline") => Isa::Baseline,
             #[cfg(target_arch = "x86_64")]
             Ok("avx2") if best != Isa::Baseline => Isa::Avx2,
             _ => best,

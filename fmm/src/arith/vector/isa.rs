@@ -1,6 +1,7 @@
 //! The sets of instructions that a machine may have, and functions that are compiled for each of them.
 
 use super::{Vector, Vectors};
+use std::sync::OnceLock;
 
 /// The sets of instructions of the vectors that machines of this architecture may have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -15,8 +16,25 @@ pub enum Isa {
 }
 
 impl Isa {
-    /// The widest that the machine has.
+    /// The widest that the machine has; `PAIRFORGE_ISA` (portable, avx2, avx512) can ask for less.
     pub fn best() -> Isa {
+        static BEST: OnceLock<Isa> = OnceLock::new();
+        *BEST.get_or_init(|| Isa::asked(std::env::var("PAIRFORGE_ISA").as_deref().unwrap_or_default()))
+    }
+
+    /// By the word for it, unless it is none or the machine has less.
+    fn asked(word: &str) -> Isa {
+        let asked = match word {
+            "portable" | "baseline" => Isa::Portable,
+            #[cfg(target_arch = "x86_64")]
+            "avx2" => Isa::Avx2,
+            _ => return Isa::widest(),
+        };
+        asked.min(Isa::widest())
+    }
+
+    /// The widest that the machine has.
+    pub fn widest() -> Isa {
         #[cfg(target_arch = "x86_64")]
         {
             // To count the lanes of a mask.
@@ -84,7 +102,7 @@ impl Isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512,
         ];
-        known.into_iter().filter(|isa| *isa <= Isa::best())
+        known.into_iter().filter(|isa| *isa <= Isa::widest())
     }
 }
 
@@ -107,7 +125,7 @@ macro_rules! vectorised {
                 // SAFETY: as above.
                 unsafe { $body::<$t::Avx2>($($a),*) }
             }
-            assert!(isa <= Isa::best(), "the machine has these instructions");
+            assert!(isa <= Isa::widest(), "the machine has these instructions");
             match isa {
                 // SAFETY: the machine has the instructions.
                 #[cfg(target_arch = "x86_64")]
@@ -125,3 +143,18 @@ macro_rules! vectorised {
     };
 }
 pub(crate) use vectorised;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_asks_for_less_than_the_machine_has_and_never_for_more() {
+        let widest = Isa::widest();
+        assert_eq!(["portable", "baseline"].map(Isa::asked), [Isa::Portable; 2]);
+        #[cfg(target_arch = "x86_64")]
+        assert_eq!(Isa::asked("avx2"), widest.min(Isa::Avx2));
+        assert_eq!(["avx512", "", "sse9"].map(Isa::asked), [widest; 3]);
+        assert_eq!(Isa::all().last(), Some(widest));
+    }
+}
