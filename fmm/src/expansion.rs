@@ -21,6 +21,7 @@ use crate::tree::lists::{Lists, is_near};
 use crate::tree::{Cell, Tree};
 use basis::Basis;
 use chebyshev::Function;
+use solid::m2l::M2lBy;
 use std::sync::Arc;
 
 /// Coordinates of points relative to a cell's centre, in units of its edge.
@@ -166,12 +167,19 @@ pub trait Derivatives<T: Real>: Send + Sync {
     );
 }
 
-/// The operators of a basis and order: for 1/r, or a black-box expansion of a kernel. M2L of solid harmonics takes the order below
-/// at far offsets, see [`FmmOptions::lower_beyond`](crate::octree::FmmOptions::lower_beyond).
+/// M2L of solid harmonics.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Translated {
+    /// The order below at far offsets, see [`FmmOptions::lower_beyond`](crate::octree::FmmOptions::lower_beyond).
+    pub lower_beyond: Option<f64>,
+    pub m2l_by: M2lBy,
+}
+
+/// The operators of a basis and order: for 1/r, or a black-box expansion of a kernel.
 pub fn operators<T: Vectors>(
     basis: Basis,
     order: usize,
-    lower_beyond: Option<f64>,
+    far: Translated,
     near2: u64,
     kernel: Option<&Arc<dyn Function>>,
 ) -> Box<dyn Expansion<T>> {
@@ -179,10 +187,13 @@ pub fn operators<T: Vectors>(
     match (basis, kernel) {
         (_, Some(_)) if softened.is_some() => {
             let kernel = softened.expect("it is softened 1/r");
-            Box::new(softened::Softened::<T>::new(order, lower_beyond, near2, kernel))
+            Box::new(softened::Softened::<T>::new(order, far, near2, kernel))
         }
         (_, Some(kernel)) => Box::new(chebyshev::Chebyshev::<T>::new(order, near2, kernel.clone())),
-        (Basis::Solid, None) => Box::new(solid::Solid::<T>::new(order, near2).lower_beyond(lower_beyond)),
+        (Basis::Solid, None) => {
+            let solid = solid::Solid::<T>::new(order, near2);
+            Box::new(solid.lower_beyond(far.lower_beyond).m2l_by(far.m2l_by))
+        }
         (_, None) => Box::new(taylor::Operators::<T>::new(order, near2)),
     }
 }

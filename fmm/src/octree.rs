@@ -27,7 +27,7 @@ use crate::direct::p2p::suit_f32;
 use crate::expansion::basis::Basis;
 use crate::expansion::chebyshev::images::Lattice;
 use crate::expansion::chebyshev::{Function, suits_f32};
-use crate::expansion::{self, Expansion, Far, lattice};
+use crate::expansion::{self, Expansion, Far, Translated, lattice};
 use crate::stages::{Ran, Stages, Timeline};
 use crate::tree::Tree;
 use crate::tree::boxmap::BoxMap;
@@ -379,8 +379,9 @@ impl Plan {
     }
 
     fn operators<T: Vectors>(&self) -> Box<dyn Expansion<T>> {
-        let FmmOptions { basis, order, lower_beyond, .. } = self.options;
-        expansion::operators(basis, order, lower_beyond, self.near2, self.kernel.as_ref())
+        let FmmOptions { basis, order, lower_beyond, m2l_by, .. } = self.options;
+        let far = Translated { lower_beyond, m2l_by };
+        expansion::operators(basis, order, far, self.near2, self.kernel.as_ref())
     }
 }
 

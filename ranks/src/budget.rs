@@ -69,7 +69,7 @@ pub fn fields(
         None => None,
     };
     let without_p2p = one(comm, &in_f64, &mut before(of_kernel.as_mut(), &mut far))?;
-    let options = FmmOptions { precision: Precision::F64, ..slice.options.clone() };
+    let options = slice.options.in_f64();
     let in_f64 = one(comm, &slice.with(&options), &mut before(of_kernel.as_mut(), &mut []))?;
     let Some(((without_p2p, is_direct), (in_f64, _))) = without_p2p.zip(in_f64) else { return Ok(None) };
     Ok(Some(Fields { on_grid, without_p2p, in_f64, is_direct }))

@@ -10,7 +10,7 @@
 use super::chebyshev::softened::{Change, Softened as Kernel};
 use super::chebyshev::{Chebyshev, Function, Units};
 use super::solid::Solid;
-use super::{Derivatives, Expansion, Far, Points, SecondDerivatives, Values};
+use super::{Derivatives, Expansion, Far, Points, SecondDerivatives, Translated, Values};
 use crate::arith::vector::Vectors;
 use crate::parallel::prelude::*;
 use crate::tree::{MAX_LEVEL, Tree};
@@ -30,7 +30,7 @@ pub mod orders;
 
 impl<T: Vectors> Softened<T> {
     /// For an order of the harmonics, and cells that are near below `near2`.
-    pub fn new(order: usize, lower_beyond: Option<f64>, near2: u64, kernel: &Kernel) -> Softened<T> {
+    pub fn new(order: usize, far: Translated, near2: u64, kernel: &Kernel) -> Softened<T> {
         let edges = |level: usize| kernel.eps * (level as f64).exp2();
         let levels = (0..=MAX_LEVEL as usize).take_while(|level| edges(*level) <= orders::LONGEST).count();
         let most = orders::most(near2);
@@ -42,7 +42,7 @@ impl<T: Vectors> Softened<T> {
             };
             (function, of_levels.get(level).map_or(0, |order| most.min(*order)))
         };
-        let hard = Solid::new(order, near2).lower_beyond(lower_beyond);
+        let hard = Solid::new(order, near2).lower_beyond(far.lower_beyond).m2l_by(far.m2l_by);
         let soft = Chebyshev::by_level((0..=MAX_LEVEL as usize).map(of_level).collect(), near2, Units::Cell);
         let soft = soft.sharing(kernel.kept.clone());
         let terms = [hard.multipole_terms(), hard.multipole_terms() + soft.multipole_terms()];

@@ -22,7 +22,7 @@ use crate::expansion::sparse::{Product, rounded, with_slopes};
 use crate::expansion::{Derivatives, Expansion, Far, Points, Values};
 use crate::tree::Tree;
 use harmonics::Harmonics;
-use m2l::M2l;
+use m2l::{M2l, M2lBy};
 use matrices::Translation;
 use orders::Orders;
 use points::{Harmonic, HarmonicKind};
@@ -34,6 +34,7 @@ pub struct Solid<T> {
     near2: u64,
     /// Where M2L takes the order below.
     lower_beyond: Option<f64>,
+    m2l_by: M2lBy,
     isa: Isa,
     /// [`terms::Term::weight`] of all terms that tables are made of.
     weights: Vec<f64>,
@@ -64,6 +65,11 @@ impl<T: Vectors> Solid<T> {
         Solid { lower_beyond, ..self }
     }
 
+    /// The same with a translation for M2L.
+    pub fn m2l_by(self, m2l_by: M2lBy) -> Solid<T> {
+        Solid { m2l_by, ..self }
+    }
+
     /// As [`Solid::new`], by a set of instructions.
     pub fn with(order: usize, near2: u64, isa: Isa) -> Solid<T> {
         let weights = matrices::weights(2 * order);
@@ -73,6 +79,7 @@ impl<T: Vectors> Solid<T> {
             order,
             near2,
             lower_beyond: None,
+            m2l_by: M2lBy::default(),
             isa,
             harmonics: [Harmonics::new(order), Harmonics::new(order + 1)],
             local_slopes: of_t(matrices::local_slopes(order, &weights)),
@@ -90,7 +97,11 @@ impl<T: Vectors> Solid<T> {
         let Some(last) = levels.last().filter(|_| !far.lists.v.is_empty()) else { return };
         let list = |parent: usize| &far.lists.v[parent][..];
         let orders = || Orders::new(self.order, self.near2).lower_beyond(self.lower_beyond);
-        let m2l = self.m2l.get_or_init(|| M2l::new(orders(), self.near2, self.isa, &self.weights));
+        let new = match self.m2l_by {
+            M2lBy::Cheapest => M2l::new,
+            M2lBy::Matrices => M2l::by_matrices,
+        };
+        let m2l = self.m2l.get_or_init(|| new(orders(), self.near2, self.isa, &self.weights));
         let numbers = last.end * terms::count(self.order);
         // Those of the last level give nothing to their children.
         let parents = &levels[..levels.len() - 1];

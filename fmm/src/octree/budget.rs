@@ -143,7 +143,7 @@ pub fn fields(
         None => &mut native,
     };
     let without_p2p = solve(plan, &mut before(in_f64, executors), progress)?;
-    let options = FmmOptions { precision: Precision::F64, ..plan.options.clone() };
+    let options = plan.options.in_f64();
     let double = Plan::for_kernel(geometry, &options, p2p.filter(|_| plan.kernel.is_some()))?;
     let in_f64 = solve(&double, &mut [in_f64], progress)?;
     Ok(Fields { on_grid, without_p2p, in_f64, is_direct: is_direct(&plan.options, &plan.pairs) })

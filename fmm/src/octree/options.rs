@@ -6,6 +6,7 @@ use crate::data::periodic::Periodic;
 use crate::data::problem::{Geometry, Sources};
 use crate::expansion::basis::Basis;
 use crate::expansion::chebyshev;
+use crate::expansion::solid::m2l::{M2lBy, least_by_waves};
 use crate::octree::executor::Executor;
 use crate::octree::field::beyond;
 use crate::octree::{Cancel, Coincident, FmmError, Outputs, Plan, periodic};
@@ -27,8 +28,11 @@ pub struct FmmOptions {
     /// Order P, 1 to that of [`Basis::max_order`].
     pub order: usize,
     /// M2L of solid harmonics takes the order below between cells at offsets d with d.d above this, which is a step between two
-    /// orders. Of offsets with the same d.d, those with their longest component along y count 1/4 less, and those along z 1/2. M2L by plane waves has the order at all.
+    /// orders. Of offsets with the same d.d, those with their longest component along y count 1/4 less, and those along z 1/2. Plane waves have
+    /// one order at all offsets: with this, M2L goes by matrices.
     pub lower_beyond: Option<f64>,
+    /// The translation of M2L in solid harmonics.
+    pub m2l_by: M2lBy,
     /// Opening angle in (0, 0.5].
     pub theta: f64,
     /// Particles up to which a cell stays a leaf.
@@ -58,6 +62,7 @@ impl Default for FmmOptions {
         FmmOptions {
             order: 4,
             lower_beyond: None,
+            m2l_by: M2lBy::default(),
             theta: 0.5,
             leaf: 64,
             enlarge: 1.0,
@@ -87,6 +92,24 @@ impl FmmOptions {
             Basis::Chebyshev => (1..=most).rev().find(fits).unwrap_or(1),
             _ => most,
         }
+    }
+
+    /// The order from which on M2L goes by plane waves, if there is one.
+    pub fn least_by_waves(&self) -> Option<usize> {
+        let is_solid = matches!(self.basis, Basis::Solid | Basis::Softened);
+        let may_be = self.precision == Precision::F64 && is_solid && self.m2l_by == M2lBy::Cheapest;
+        least_by_waves(near2(self.theta)).filter(|_| may_be)
+    }
+
+    /// Whether M2L goes by plane waves.
+    pub fn has_waves(&self) -> bool {
+        self.lower_beyond.is_none() && self.least_by_waves().is_some_and(|least| self.order >= least)
+    }
+
+    /// The same in f64, with expansions that are cut off alike: results differ by rounding alone.
+    pub fn in_f64(&self) -> FmmOptions {
+        let m2l_by = if self.has_waves() { self.m2l_by } else { M2lBy::Matrices };
+        FmmOptions { precision: Precision::F64, m2l_by, ..self.clone() }
     }
 
     /// About how many bytes the tables of a level take at most.

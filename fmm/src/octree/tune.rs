@@ -20,7 +20,6 @@ use crate::data::problem::{Geometry, Sources};
 use crate::direct::error::{self, Errors};
 use crate::direct::summation::Direct;
 use crate::expansion::basis::Basis;
-use crate::expansion::solid::m2l::is_by_waves;
 use crate::tree::lists;
 use cost::{Choice, Costs, Shape};
 use judge::Judge;
@@ -317,7 +316,7 @@ fn other(options: &FmmOptions, problem: &Problem, limit: Limit) -> Option<FmmOpt
 pub fn native_shape(costs: &Costs, n: usize, options: &FmmOptions, may_enlarge: bool) -> Shape {
     let FmmOptions { basis, order, precision, .. } = *options;
     let choice = Choice { n, basis, order, precision };
-    let of_waves = has_waves(options).then(|| costs.with_waves(order));
+    let of_waves = options.has_waves().then(|| costs.with_waves(order));
     let costs = of_waves.as_ref().unwrap_or(costs);
     // What a level costs a kernel's own expansion, with tables for each, is not in that model.
     let has_own = basis == Basis::Chebyshev;
@@ -325,13 +324,6 @@ pub fn native_shape(costs: &Costs, n: usize, options: &FmmOptions, may_enlarge: 
         true => costs.shape(&choice),
         false => Shape { leaf: costs.leaf(&choice), enlarge: 1.0 },
     }
-}
-
-/// Whether M2L goes by plane waves.
-fn has_waves(options: &FmmOptions) -> bool {
-    options.precision == Precision::F64
-        && matches!(options.basis, Basis::Solid | Basis::Softened)
-        && is_by_waves(options.order, lists::near2(options.theta))
 }
 
 /// Looks for the lowest order that does.
@@ -423,8 +415,7 @@ impl Search<'_> {
 
     fn steps(&self, options: &FmmOptions) -> Steps {
         let steps = Steps::new(options.basis, self.highest, lists::near2(options.theta));
-        // Plane waves have the highest order at all offsets.
-        if self.are_whole || has_waves(options) { steps.whole() } else { steps }
+        if self.are_whole { steps.whole() } else { steps.whole_from(options.least_by_waves()) }
     }
 
     /// The highest order that helps where the far field is softened.

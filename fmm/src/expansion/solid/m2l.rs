@@ -16,6 +16,15 @@ use mixed::Mixed;
 use pairwise::Pairwise;
 use std::ops::Range;
 
+/// The translation that M2L of solid harmonics takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum M2lBy {
+    /// Plane waves where they cost less.
+    #[default]
+    Cheapest,
+    Matrices,
+}
+
 /// M2L of an order and an opening angle.
 #[allow(clippy::large_enum_variant, reason = "an expansion has one")]
 pub enum M2l<T> {
@@ -32,9 +41,9 @@ const SHARES_TO: usize = 10;
 /// The first order at which plane waves cost less than matrices, in f64.
 const LEAST_BY_WAVES: usize = 13;
 
-/// Whether M2L in f64 goes by plane waves.
-pub fn is_by_waves(order: usize, near2: u64) -> bool {
-    near2 == 4 && order >= LEAST_BY_WAVES
+/// The first order at which M2L in f64 goes by plane waves, for cells that are near below `near2`, if there is one.
+pub fn least_by_waves(near2: u64) -> Option<usize> {
+    (near2 == 4).then_some(LEAST_BY_WAVES)
 }
 
 /// The data from which the tables are made.
@@ -114,9 +123,11 @@ impl Stage<'_, '_> {
 }
 
 impl<T: Vectors> M2l<T> {
-    /// For cells that are near below `near2`: what costs least. Plane waves have the highest order at all offsets.
+    /// For cells that are near below `near2`: what costs least. Plane waves have the highest order at all offsets, so that orders with
+    /// parts are those of matrices.
     pub fn new(orders: Orders, near2: u64, isa: Isa, weights: &[f64]) -> M2l<T> {
-        match is_by_waves(orders.highest(), near2) && size_of::<T>() == size_of::<f64>() {
+        let may_be_waves = size_of::<T>() == size_of::<f64>() && !orders.has_part();
+        match may_be_waves && least_by_waves(near2).is_some_and(|least| orders.highest() >= least) {
             true => M2l::Waves(Waves::new(orders.highest(), isa)),
             false => M2l::by_matrices(orders, near2, isa, weights),
         }

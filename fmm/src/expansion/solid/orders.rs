@@ -49,6 +49,11 @@ impl Orders {
         Orders { lower_beyond: lower_beyond.unwrap_or(f64::INFINITY), ..self }
     }
 
+    /// Whether some offsets take the order below.
+    pub fn has_part(&self) -> bool {
+        self.lower_beyond < f64::INFINITY
+    }
+
     /// The highest order for all.
     pub fn full(order: usize) -> Orders {
         Orders { order, least: f64::INFINITY, lower_beyond: f64::INFINITY }

@@ -45,6 +45,8 @@ pub fn usual_of(options: &FmmOptions) -> f64 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steps {
     parts: usize,
+    /// The first order without parts.
+    whole_from: usize,
     near2: u64,
     highest: usize,
 }
@@ -75,7 +77,8 @@ pub(super) fn guess(wanted: f64, most: usize) -> usize {
 
 impl Steps {
     pub fn new(basis: Basis, highest: usize, near2: u64) -> Steps {
-        Steps { parts: if matches!(basis, Basis::Solid | Basis::Softened) { PARTS } else { 1 }, near2, highest }
+        let has_parts = matches!(basis, Basis::Solid | Basis::Softened);
+        Steps { parts: if has_parts { PARTS } else { 1 }, whole_from: usize::MAX, near2, highest }
     }
 
     /// The same without parts of orders.
@@ -83,9 +86,34 @@ impl Steps {
         Steps { parts: 1, ..self }
     }
 
+    /// The same without parts of an order and those above it, if there is one.
+    pub fn whole_from(self, order: Option<usize>) -> Steps {
+        Steps { whole_from: order.unwrap_or(usize::MAX), ..self }
+    }
+
     /// The step that is a whole order.
     pub fn of_order(&self, order: usize) -> usize {
-        order * self.parts
+        let with_parts = order.min(self.whole_from.saturating_sub(1));
+        with_parts * self.parts + (order - with_parts)
+    }
+
+    /// The last step that may be a part of an order.
+    fn last_part(&self) -> usize {
+        self.whole_from.saturating_sub(1).saturating_mul(self.parts)
+    }
+
+    /// A step in orders.
+    fn place(&self, step: usize) -> f64 {
+        let with_parts = step.min(self.last_part());
+        with_parts as f64 / self.parts as f64 + (step - with_parts) as f64
+    }
+
+    /// The step of an order or more above a step.
+    fn above(&self, step: usize, orders: usize) -> usize {
+        let order = self.order(step).0 + orders;
+        // The same part of it, where it has parts.
+        let missing = self.of_order(self.order(step).0) - step;
+        if order < self.whole_from { self.of_order(order) - missing } else { self.of_order(order) }
     }
 
     pub fn least(&self) -> usize {
@@ -93,11 +121,14 @@ impl Steps {
     }
 
     pub fn most(&self) -> usize {
-        self.highest * self.parts
+        self.of_order(self.highest)
     }
 
     /// The order of a step, and beyond which offset M2L takes the order below.
     pub fn order(&self, step: usize) -> (usize, Option<f64>) {
+        if step > self.last_part() {
+            return (self.whole_from - 1 + step - self.last_part(), None);
+        }
         let order = step.div_ceil(self.parts);
         let missing = order * self.parts - step;
         let beyond = if order < FIRST_HIGH { LOW } else { HIGH };
@@ -105,7 +136,7 @@ impl Steps {
     }
 
     fn usual(&self, step: usize) -> f64 {
-        usual(step as f64 / self.parts as f64)
+        usual(self.place(step))
     }
 
     /// The next step to try, unless the lowest one with the wanted error is known, or one with nearly that error.
@@ -126,13 +157,13 @@ impl Steps {
             }
             (None, Some(bad)) if bad.step < self.most() => {
                 let apart = match tried {
-                    [.., before, last] => before.step.abs_diff(last.step),
-                    _ => 0,
+                    [.., before, last] => (self.place(before.step) - self.place(last.step)).abs(),
+                    _ => 0.0,
                 };
                 // Of steps that are near each other, chance may make one look no better.
-                let is_sure = apart >= 2 * self.parts;
+                let is_sure = apart >= 2.0;
                 if self.gained(tried) < NO_GAIN {
-                    return (!is_sure).then(|| (bad.step + 2 * self.parts).min(self.most()));
+                    return (!is_sure).then(|| self.above(bad.step, 2).min(self.most()));
                 }
                 // Errors that fall more slowly than usual go on so.
                 let slow = (self.gained(tried).ln() / self.usual_gain(tried).ln()).min(1.0);
@@ -158,7 +189,7 @@ impl Steps {
     }
 
     fn an_order(&self, gain: f64, before: &Tried, last: &Tried) -> f64 {
-        gain.powf(self.parts as f64 / (last.step as f64 - before.step as f64))
+        gain.powf(1.0 / (self.place(last.step) - self.place(before.step)))
     }
 }
 
@@ -173,7 +204,7 @@ mod tests {
         let mut tried: Vec<Tried> = Vec::new();
         let mut next = Some(steps.of_order(guess(wanted, MOST)));
         while let Some(step) = next {
-            let error = (first * gain.powf(-(step as f64) / steps.parts as f64)).max(floor);
+            let error = (first * gain.powf(-steps.place(step))).max(floor);
             tried.push(Tried { step, error });
             next = steps.next(&tried, wanted);
         }
@@ -183,8 +214,10 @@ mod tests {
 
     #[test]
     fn few_steps_are_tried_and_the_lowest_is_found() {
-        for (basis, part) in [(Basis::Solid, 1.0 / PARTS as f64), (Basis::Cartesian, 1.0)] {
-            let all = Steps::new(basis, MOST, 4);
+        let solid = Steps::new(Basis::Solid, MOST, 4);
+        let part = 1.0 / PARTS as f64;
+        let cases = [(solid, part), (solid.whole_from(Some(13)), 1.0), (Steps::new(Basis::Cartesian, MOST, 4), 1.0)];
+        for (all, part) in cases {
             for gain in [1.5, 1.7, 2.0, 2.5, 4.0] {
                 for first in [1e-3, 1e-2, 1e-1] {
                     for wanted in [1e-2, 1e-4, 1e-6, 1e-9] {
@@ -221,6 +254,15 @@ mod tests {
         assert_eq!(orders(3), [(3, None), (3, Some(5.0)), (3, Some(4.0)), (2, None)]);
         assert_eq!(orders(12), [(12, None), (12, Some(3.75)), (12, Some(3.5)), (11, None)]);
         assert_eq!(Steps::new(Basis::Cartesian, MOST, 4).order(7), (7, None));
+        // From some order on there are none.
+        let whole = all.whole_from(Some(12));
+        assert_eq!(
+            [31, 32, 33, 34, 35].map(|step| whole.order(step)),
+            [(11, Some(4.0)), (11, Some(5.0)), (11, None), (12, None), (13, None)]
+        );
+        assert!((1..=MOST).all(|order| whole.order(whole.of_order(order)) == (order, None)));
+        assert_eq!([whole.above(30, 2), whole.above(28, 1), whole.above(32, 2)], [34, 31, 35]);
+        assert!((1..=whole.most()).all(|step| whole.place(step) <= whole.order(step).0 as f64));
         assert_eq!(all.order(all.of_order(12)), (12, None));
     }
 
