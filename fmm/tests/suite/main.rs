@@ -32,3 +32,4 @@ mod summation;
 mod text;
 mod tree;
 mod tune;
+mod waves;

@@ -14,7 +14,7 @@ use std::ops::Range;
 use testkit::Random;
 
 /// Numbers in [-0.5, 0.5).
-fn next(random: &mut Random) -> f64 {
+pub(crate) fn next(random: &mut Random) -> f64 {
     random.unit() - 0.5
 }
 
@@ -22,7 +22,7 @@ fn cloud<T: Real>(random: &mut Random, count: usize) -> [Vec<T>; 3] {
     [0; 3].map(|_| (0..count).map(|_| T::of(next(random))).collect())
 }
 
-fn at<T>(x: &[Vec<T>; 3]) -> Points<'_, T> {
+pub(crate) fn at<T>(x: &[Vec<T>; 3]) -> Points<'_, T> {
     Points { x: x.each_ref().map(|x| &x[..]) }
 }
 
@@ -31,7 +31,7 @@ fn terms_of<T: Vectors>(solid: &Solid<T>) -> Vec<T> {
 }
 
 /// Potential and gradient at `x` in f64.
-fn direct<T: Real>(x: [f64; 3], sources: &[Vec<T>; 3], q: &[T]) -> [f64; 4] {
+pub(crate) fn direct<T: Real>(x: [f64; 3], sources: &[Vec<T>; 3], q: &[T]) -> [f64; 4] {
     let mut sum = [0.0; 4];
     for (k, q) in q.iter().enumerate() {
         let d: [f64; 3] = std::array::from_fn(|a| sources[a][k].f64() - x[a]);
@@ -164,13 +164,13 @@ fn operators_agree_with_1_over_r_in_f32() {
 }
 
 /// Cells of `edge`^3 on the second level under their parents, some of them missing, and lists for `near2`.
-struct Grid {
-    cells: Vec<Cell>,
-    levels: Vec<Range<usize>>,
-    lists: Vec<Vec<u32>>,
+pub(crate) struct Grid {
+    pub cells: Vec<Cell>,
+    pub levels: Vec<Range<usize>>,
+    pub lists: Vec<Vec<u32>>,
 }
 
-fn grid(edge: i32, near2: u64, is_there: impl Fn([i32; 3]) -> bool) -> Grid {
+pub(crate) fn grid(edge: i32, near2: u64, is_there: impl Fn([i32; 3]) -> bool) -> Grid {
     let mut cells = vec![Cell { first_child: 1, ..BLANK }];
     let places = |edge: i32| (0..edge * edge * edge).map(move |k| [k / (edge * edge), k / edge % edge, k % edge]);
     cells.extend(places(edge).map(|at| Cell { at, level: 1, ..BLANK }));
@@ -251,9 +251,9 @@ fn check_m2l<T: Vectors>(order: usize, near2: u64, grid: &Grid, tolerance: f64) 
 }
 
 /// Points and charges of each cell of a grid.
-type Clouds = Vec<([Vec<f64>; 3], Vec<f64>)>;
+pub(crate) type Clouds = Vec<([Vec<f64>; 3], Vec<f64>)>;
 
-fn clouds(grid: &Grid, count: usize, is_positive: bool) -> Clouds {
+pub(crate) fn clouds(grid: &Grid, count: usize, is_positive: bool) -> Clouds {
     let mut random = Random::new(9);
     let charge = |random: &mut Random| next(random) + if is_positive { 0.5 } else { 0.0 };
     let one = |_: &Cell| (cloud::<f64>(&mut random, count), (0..count).map(|_| charge(&mut random)).collect());
@@ -268,7 +268,7 @@ fn lattice(grid: &Grid) -> Clouds {
 }
 
 /// Potential and gradient at all points of the cells with lists.
-fn far_field(grid: &Grid, order: usize, m2l: &M2l<f64>, clouds: &Clouds) -> Vec<[f64; 4]> {
+pub(crate) fn far_field(grid: &Grid, order: usize, m2l: &M2l<f64>, clouds: &Clouds) -> Vec<[f64; 4]> {
     let (solid, size, scratch) = (Solid::<f64>::new(order, 4), terms::count(order), &mut Vec::new());
     let blank = || vec![0.0; grid.cells.len() * size];
     let (mut m, mut l) = (blank(), blank());
@@ -286,7 +286,7 @@ fn far_field(grid: &Grid, order: usize, m2l: &M2l<f64>, clouds: &Clouds) -> Vec<
 }
 
 /// The same by direct sums.
-fn far_direct(grid: &Grid, near2: u64, clouds: &Clouds) -> Vec<[f64; 4]> {
+pub(crate) fn far_direct(grid: &Grid, near2: u64, clouds: &Clouds) -> Vec<[f64; 4]> {
     let mut all = Vec::new();
     for (p, list) in grid.lists.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
         for t in grid.cells[p].child_range() {
@@ -307,7 +307,7 @@ fn far_direct(grid: &Grid, near2: u64, clouds: &Clouds) -> Vec<[f64; 4]> {
 }
 
 /// The root mean square of differences of potentials, and of gradients.
-fn differences(a: &[[f64; 4]], b: &[[f64; 4]]) -> [f64; 2] {
+pub(crate) fn differences(a: &[[f64; 4]], b: &[[f64; 4]]) -> [f64; 2] {
     let square = |axes: Range<usize>| {
         let one = |(a, b): (&[f64; 4], &[f64; 4])| axes.clone().map(|k| (a[k] - b[k]).powi(2)).sum::<f64>();
         a.iter().zip(b).map(one).sum::<f64>()
@@ -422,69 +422,4 @@ fn m2l_is_the_sum_over_pairs_of_cells() {
         check_m2l::<f64>(2, near2, &grid, 1e-14);
     }
     assert_eq!([4, 9, 12].map(reach), [1, 2, 3]);
-}
-
-/// Checks plane waves beside matrices of the same order: a multipole in each of a parent's children, which meets the cells at all
-/// offsets, and random charges in all cells.
-fn check_waves(order: usize) {
-    let full = grid(3, 4, |_| true);
-    let weights = weights(2 * order);
-    let plain = M2l::with_orders(order, 4, Isa::best(), &weights, Orders::full(order));
-    for isa in Isa::all() {
-        let waves = M2l::<f64>::new(Orders::new(order, 4), 4, isa, &weights);
-        assert!(matches!(waves, M2l::Waves(_)));
-        let holes = grid(3, 4, |at| (at[0] * 7 + at[1] * 5 + at[2] * 3) % 4 != 1 && at[0] / 2 != 1);
-        for (grid, is_positive) in [(&full, false), (&full, true), (&holes, false)] {
-            let clouds = clouds(grid, 2, is_positive);
-            let wanted = far_direct(grid, 4, &clouds);
-            let [waves, plain] =
-                [&waves, &plain].map(|m2l| differences(&far_field(grid, order, m2l, &clouds), &wanted));
-            println!("{isa:?} order {order}: by waves {waves:?}, by matrices {plain:?}");
-            assert!(waves[1] < 1.25 * plain[1], "{isa:?} {order}: {waves:?} {plain:?}");
-            assert!(waves[0] < 5.0 * plain[0], "{isa:?} {order}: {waves:?} {plain:?}");
-        }
-        let all = clouds(&full, 2, false);
-        let middle = full.cells.iter().position(|cell| cell.level == 1 && cell.at == [1; 3]).expect("a parent");
-        for source in full.cells[middle].child_range() {
-            let mut one = all.clone();
-            one.iter_mut().enumerate().filter(|c| c.0 != source).for_each(|c| c.1.1.iter_mut().for_each(|q| *q = 0.0));
-            let wanted = far_direct(&full, 4, &one);
-            let [waves, plain] = [&waves, &plain].map(|m2l| {
-                let found = far_field(&full, order, m2l, &one);
-                found.iter().zip(&wanted).map(|(a, b)| (a[0] - b[0]).abs()).fold(0.0, f64::max)
-            });
-            let octant = full.cells[source].octant();
-            assert!(
-                waves < 1.5 * plain + 0.01 * 0.56f64.powi(order as i32),
-                "{isa:?} {order} {octant}: {waves:e} {plain:e}"
-            );
-        }
-    }
-}
-
-#[test]
-fn plane_waves_give_what_matrices_give_at_all_offsets() {
-    [13, 18].into_iter().for_each(check_waves);
-}
-
-#[test]
-#[ignore = "a proof in depth"]
-fn plane_waves_give_what_matrices_give_at_all_orders() {
-    (13..=30).for_each(check_waves);
-}
-
-#[test]
-fn results_of_plane_waves_do_not_depend_on_threads() {
-    let grid = grid(4, 4, |at| at[0] % 3 != 1 || at[1] < 5);
-    let (order, list) = (13, |p: usize| &grid.lists[p][..]);
-    let m2l = M2l::<f64>::new(Orders::new(order, 4), 4, Isa::best(), &weights(2 * order));
-    let mut random = Random::new(5);
-    let m: Vec<f64> = (0..grid.cells.len() * terms::count(order)).map(|_| next(&mut random)).collect();
-    let run = |threads: usize| {
-        let mut l = vec![0.0; m.len()];
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-        pool.install(|| m2l.run(&grid.cells, &grid.levels, &list, &m, &mut l));
-        l
-    };
-    assert!(run(1) == run(2), "other threads give other bits");
 }

@@ -64,3 +64,47 @@ fn bessel(order: usize, x: f64) -> f64 {
     let root = (1.0 - z * z).sqrt();
     (z * root.exp() / (1.0 + root)).powf(n)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::PI;
+
+    /// The exponentials of an order at a point, as they are summed: half of the angles, twice the real part.
+    fn waves(nodes: &[Node], [x, y, z]: [f64; 3]) -> f64 {
+        let of_node = |node: &Node| {
+            let angle = |j: usize| 2.0 * PI * (j as f64 + 0.5) / node.around as f64;
+            let one = |j: usize| (node.lambda * (x * angle(j).cos() + y * angle(j).sin())).cos();
+            node.factor() * (-node.lambda * z).exp() * (0..node.around / 2).map(one).sum::<f64>()
+        };
+        nodes.iter().map(of_node).sum()
+    }
+
+    /// The largest error of an order up to a distance across.
+    fn largest(order: usize, across: f64) -> f64 {
+        let (nodes, mut largest) = (nodes(order), 0.0f64);
+        for z in [1.0, 1.1, 1.4, 2.0, 3.0, 4.0] {
+            for rho in (0..=30).map(|k| across * k as f64 / 30.0) {
+                for angle in [0.0, 0.3, 0.7].map(|part: f64| part * PI / 2.0) {
+                    let at = [rho * angle.cos(), rho * angle.sin(), z];
+                    largest = largest.max((waves(&nodes, at) - 1.0 / z.hypot(rho)).abs());
+                }
+            }
+        }
+        largest
+    }
+
+    #[test]
+    fn exponentials_have_the_error_that_an_order_is_said_to_need() {
+        for order in [13, 15, 18, 21, 24, 27, 30] {
+            let [near, all] = [ACROSS, 4.0 * 2f64.sqrt()].map(|across| largest(order, across));
+            println!("order {order}: {near:.2e} up to {ACROSS}, {all:.2e} everywhere, {:.2e} wanted", error_of(order));
+            // The quadrature itself, and as much by too few angles.
+            assert!(near <= 2.0 * error_of(order), "{order}: {near:e}");
+            // Between corners of the nearest cells an order leaves out far more, which falls as slowly.
+            assert!(all <= 0.003 * 0.77f64.powi(order as i32), "{order}: {all:e}");
+        }
+        let fall = (largest(30, ACROSS) / largest(13, ACROSS)).powf(1.0 / 17.0);
+        assert!((0.5..0.62).contains(&fall), "{fall}");
+    }
+}
