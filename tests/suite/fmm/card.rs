@@ -51,7 +51,9 @@ fn all_stages_on_a_gpu_give_what_the_cpu_gives() {
             let s = stats(&p, &format!("{all} {backend}"));
             s["error"]["gradient_rel_l2"].as_f64().expect("an error")
         };
-        let (found, wanted) = (error("--backend cuda --translations gpu"), error("--backend cpu"));
+        // By matrices, as on the GPU: plane waves have smaller errors.
+        let (found, wanted) =
+            (error("--backend cuda --translations gpu"), error("--backend cpu --lower-beyond 1000000"));
         assert!(found < 1.5 * wanted + 1e-12, "{words}: {found:.1e}, the CPU {wanted:.1e}");
     }
     // Second derivatives and dipoles, in both trees.
