@@ -10,6 +10,7 @@ mod mpi;
 mod power;
 mod ranks;
 mod schedule;
+mod settings;
 mod words;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
@@ -31,7 +32,7 @@ struct Args {
     /// Repetitions, of which the median is printed
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
-    /// Particles of a rank of the benchmarks `mpi` [default: 16384] and `ranks` [default: 256]
+    /// Particles of a rank of the benchmarks `mpi` [default: 16384] and `ranks` [default: 256], or all of `settings` [default: 100000]
     #[arg(long, value_name = "N", value_parser = |n: &str| within_u32(n, 1, 1 << 31))]
     n: Option<u32>,
     /// Start the ranks of the benchmark `mpi` by this command, such as "mpirun -n" [default: ranks are threads]
@@ -73,6 +74,9 @@ static BENCHES: &[Bench<Args>] = &[
     Bench::new("p2p", "engine utilisation of P2P, by size of leaves and lane groups", |_| engine::p2p()),
     Bench::new("m2l", "engine utilisation of M2L at order 2, on streams of 32, 64 and 128 bits", |_| engine::m2l()),
     Bench::new("cells", "short-range kernels over neighbouring cells", |a| cells::run(a.repeat)),
+    Bench::new("settings", "settings of the native FMM that meet the same error, beside the one that is chosen", |a| {
+        settings::run(a.n, a.repeat)
+    }),
     Bench::new("words", "j records sent for each particle, by size of the j memory", |_| words::run()),
     Bench::new("ranks", "partition, boxes and messages of many ranks, without the physics", ranks::run),
     Bench::new(
