@@ -26,6 +26,7 @@ pub struct Softened<T> {
     terms: [usize; 2],
 }
 
+pub mod lengths;
 pub mod orders;
 
 impl<T: Vectors> Softened<T> {

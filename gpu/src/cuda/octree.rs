@@ -130,7 +130,7 @@ pub struct GpuFmm<T: Number, C: GpuDevice = Device> {
     /// Offsets beyond which M2L takes the order below, and from which on cells are not near.
     lower_beyond: Option<f64>,
     near2: u64,
-    /// The kernel, where it is expanded as it is.
+    /// The kernel, or softened 1/r, where it is expanded as it is.
     black_box: Option<BlackBox>,
     /// The costs by which trees are chosen.
     pub prices: Prices,
@@ -187,7 +187,7 @@ struct Asked<'a> {
 }
 
 fn basis_of(black_box: &Option<BlackBox>) -> FmmBasis {
-    if black_box.is_some() { FmmBasis::Chebyshev } else { FmmBasis::Harmonics }
+    black_box.as_ref().map_or(FmmBasis::Harmonics, BlackBox::basis)
 }
 
 /// How many particles there are.
@@ -292,15 +292,16 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
         })
     }
 
-    pub fn order(&self) -> usize {
-        self.order
+    /// The expansion that there is, and its order.
+    pub fn expansion(&self) -> (FmmBasis, usize) {
+        (self.basis(), self.order)
     }
 
-    /// Compiles the kernels of another order, and sends its tables. What the GPUs have of particles stays, and the costs that trees are
-    /// chosen by.
-    pub fn take_order(&mut self, team: &Team<C>, order: usize) -> Result<(), CudaError> {
+    /// Compiles the kernels of another expansion of 1/r, and sends its tables. What the GPUs have of particles stays, and the costs that
+    /// trees are chosen by.
+    pub fn take_expansion(&mut self, team: &Team<C>, (basis, order): (FmmBasis, usize)) -> Result<(), CudaError> {
         let extra = self.extra();
-        let made = Made::new::<T, C>(team.devices, &self.graph, (self.basis(), order), &extra)?;
+        let made = Made::new::<T, C>(team.devices, &self.graph, (basis, order), &extra)?;
         let operators =
             |device: &C| Operators::new(device, &made.text, &made.dense, &made.shape, extra.periodic.as_ref());
         let all = team.devices.iter().map(operators).collect::<Result<Vec<_>, _>>()?;
@@ -309,6 +310,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
             loaded.places = loaded.problem(device, self.parts);
         }
         (self.shape, self.order, self.kept, self.in_order) = (made.shape, order, None, team.devices.len());
+        self.black_box = (basis == FmmBasis::Softened).then(BlackBox::softened);
         Ok(())
     }
 
@@ -319,7 +321,7 @@ impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// Takes other options, if tables and texts are the same; whether they are.
     pub fn takes(&mut self, extra: &Extra) -> bool {
         let is_whole = self.in_order == self.loaded.len();
-        let is_like = is_whole && self.black_box.is_none() && extra.is_like(&self.extra());
+        let is_like = is_whole && self.basis() != FmmBasis::Chebyshev && extra.is_like(&self.extra());
         if is_like && self.periodic != extra.periodic {
             (self.periodic, self.kept) = (extra.periodic, None);
         }

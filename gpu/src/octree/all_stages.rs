@@ -386,7 +386,11 @@ impl Task<'_> {
             order: self.options.order,
             theta: self.options.theta,
             levels: run.depth as usize + 1,
-            softened: self.softened(run).ok().filter(|softened| softened.is_softened).map(|softened| softened.order),
+            softened: self
+                .softened(run, real(self.options.precision))
+                .ok()
+                .filter(|softened| softened.is_softened)
+                .map(|softened| softened.order),
             seconds: run.times.seconds(),
             pairs: Pairs { p2p: run.pairs, m2l, m2p, p2l },
             ..Stats::of_work(Some(self.name), &p2p, &Work::default())

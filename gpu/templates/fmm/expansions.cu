@@ -1,4 +1,4 @@
-// P2M and L2P in real solid harmonics, lengths in units of a cell.
+// P2M and L2P, lengths in units of a cell.
 
 // A warp a leaf: lanes are particles.
 extern "C" __global__ void __launch_bounds__(128) p2m(const Problem p)
@@ -22,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(128) p2m(const Problem p)
                 relative(p.records[first + lane], cell, p, at);
                 moment_within(p.records[first + lane], SIDE(p.depth), p, moment);
             }
-            harmonics(at[0], at[1], at[2], moment[axis], [&](const int place, const Real value) { add_of_warp(of_axis, place, value); });
+            BASIS(at[0], at[1], at[2], moment[axis], [&](const int place, const Real value) { add_of_warp(of_axis, place, value); });
         }
     });
 #endif

@@ -46,7 +46,7 @@ PF void add_regular(const Result *const factors, const Real *const at, Real (&su
             sum[3] += f.w * value;
         }
 #if HESSIAN
-        if (place < (ORDER - 1) * (ORDER - 1))
+        if (place < BEND_TERMS)
             for (int a = 0; a < 6; a++)
                 sum[4 + a] += f.hessian[a] * value;
 #endif

@@ -375,6 +375,10 @@ fn the_fmm_of_the_card_compiles_in_every_order_without_spills() {
         check::<f32>(&yukawa, (FmmBasis::Chebyshev, order, NEAR2), false, Wanted::default());
         check::<f64>(&yukawa, (FmmBasis::Chebyshev, order, NEAR2), false, Wanted::default());
     }
+    for (order, wanted) in [(4, Wanted::default()), (7, Wanted::default()), (10, Wanted::default()), (7, BOTH)] {
+        check::<f32>(&p2p[0], (FmmBasis::Softened, order, NEAR2), false, wanted);
+        check::<f64>(&p2p[0], (FmmBasis::Softened, order, NEAR2), false, wanted);
+    }
     for (order, hessian, dipoles) in
         [(5, true, false), (5, false, true), (3, true, true), (FmmShape::most_order(BOTH, p2p::Real::F64), true, true)]
     {

@@ -112,6 +112,15 @@ impl Matrices {
         matrices
     }
 
+    /// The matrices of several functions of the same symmetry together: each set has that of each of them, one after the other.
+    pub fn joined(all: Vec<Matrices>) -> Option<Matrices> {
+        all.into_iter().reduce(|mut joined, one| {
+            joined.sets.iter_mut().zip(one.sets).for_each(|(set, own)| set.extend(own));
+            joined.columns.iter_mut().zip(one.columns).for_each(|(columns, own)| *columns = own.max(*columns));
+            joined
+        })
+    }
+
     /// The number of an exchange.
     fn exchange(&mut self, terms: &[usize]) -> usize {
         let known = self.exchanges.iter().position(|known| known == terms);

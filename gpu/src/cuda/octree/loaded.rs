@@ -1,6 +1,5 @@
 //! Kernels, tables and particles on a GPU, and where all of it is.
 
-use super::FmmBasis;
 use super::adaptive::Adaptive;
 use super::cells::Cells;
 use super::memory::{Capacity, Particles, Parts, Problem, Status};
@@ -105,7 +104,7 @@ impl<T: Number, C: GpuDevice> Operators<T, C> {
     ) -> Result<Operators<T, C>, CudaError> {
         let of_f32: &[&str] = if T::REAL == Real::F32 { &KERNELS_F32 } else { &[] };
         let of_images: &[&str] = if periodic.is_some() { &KERNELS_PERIODIC } else { &[] };
-        let of_basis: &[&str] = if shape.basis == FmmBasis::Chebyshev { &["place_matrices"] } else { &[] };
+        let of_basis: &[&str] = if shape.basis.is_of_kernel() { &["place_matrices"] } else { &[] };
         let names = KERNELS.iter().chain(of_f32).chain(of_images).chain(of_basis).copied();
         let kernels = compiled::<T, C>(device, text, names, shape)?;
         let tables = Tables::new(device, dense, shape, |of| {
@@ -113,7 +112,7 @@ impl<T: Number, C: GpuDevice> Operators<T, C> {
             kernels.launch(device, "make_matrices", Size::new(of.rows, 256), &problem, &[])
         })?;
         let images = match periodic {
-            Some(_) if shape.basis == FmmBasis::Chebyshev => Some(Images::of_kernel(device)?),
+            Some(_) if shape.basis.is_of_kernel() => Some(Images::of_kernel(device)?),
             Some(periodic) => Some(Images::new(device, (dense.order, dense.near2), periodic)?),
             None => None,
         };

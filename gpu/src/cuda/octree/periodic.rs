@@ -6,7 +6,7 @@
 use super::communicator::{Team, numbers};
 use super::memory::Bounds;
 use super::run::Scales;
-use super::{GpuFmm, Loaded};
+use super::{FmmBasis, GpuFmm, Loaded};
 use crate::cuda::CudaError;
 use crate::cuda::driver::Outcome;
 use crate::cuda::gpu_device::{GpuDevice, Size};
@@ -84,7 +84,7 @@ impl<T: Number, C: GpuDevice> Loaded<T, C> {
 impl<T: Number, C: GpuDevice> GpuFmm<T, C> {
     /// Whether a uniform background neutralises the charges, as it does for 1/r.
     fn has_background(&self) -> bool {
-        self.black_box.is_none() && self.periodic.is_some_and(|p| p.count() == 3)
+        self.basis() != FmmBasis::Chebyshev && self.periodic.is_some_and(|p| p.count() == 3)
     }
 
     /// Adds up the moments of each GPU's share, and gives every GPU those of all.

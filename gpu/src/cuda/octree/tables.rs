@@ -1,7 +1,7 @@
 //! The tables of an order on the GPU: operators, matrices of M2L, and the steps between cells.
 
-use super::black_box::Expanded;
-use super::text::{Basis, Shape, Slopes};
+use super::black_box::{Expanded, Sets};
+use super::text::{Shape, Slopes};
 use crate::cuda::CudaError;
 use crate::cuda::gpu_device::{GpuDevice, Plain};
 use crate::cuda::p2p::Number;
@@ -35,6 +35,8 @@ pub struct Tables<T: Plain, C: GpuDevice> {
     /// The numbers of a kernel that is not 1/r, and what they and `matrices` are for, once they are there.
     pub law: C::Memory<f64>,
     pub of: Option<Expanded>,
+    /// The sets that `matrices` are sums of, where other sums of them may follow.
+    pub sets: Option<Sets<C>>,
 }
 
 /// Addresses of tables, as they follow each other in the arguments of the kernels of both trees.
@@ -67,7 +69,7 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
         let is_wide = shape.is_wide();
         let matrices = match is_wide {
             // Those of a kernel follow.
-            _ if shape.basis == Basis::Chebyshev => device.allocate(0)?,
+            _ if shape.basis.is_of_kernel() => device.allocate(0)?,
             true => Self::made(device, dense, shape, make)?,
             false => device.send(&Self::matrices(dense, shape))?,
         };
@@ -97,6 +99,7 @@ impl<T: Number, C: GpuDevice> Tables<T, C> {
             slope_terms: device.send(&slope_terms)?,
             law: device.allocate(0)?,
             of: None,
+            sets: None,
         })
     }
 

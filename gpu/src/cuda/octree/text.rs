@@ -155,14 +155,21 @@ pub enum Basis {
     Harmonics,
     /// Products of Chebyshev polynomials, for any kernel.
     Chebyshev,
+    /// The same for softened 1/r, whose P2P is that of 1/r.
+    Softened,
 }
 
 impl Basis {
     pub fn terms(self, order: usize) -> usize {
         match self {
             Basis::Harmonics => (order + 1) * (order + 1),
-            Basis::Chebyshev => basis::terms(order),
+            Basis::Chebyshev | Basis::Softened => basis::terms(order),
         }
+    }
+
+    /// Whether matrices of M2L are those of a kernel on a level, which runs bring.
+    pub fn is_of_kernel(self) -> bool {
+        self != Basis::Harmonics
     }
 }
 
@@ -276,7 +283,7 @@ impl Shape {
     /// The tables of an order, for cells that are near below `near2`.
     pub fn dense(&self, order: usize, near2: u64, lower_beyond: Option<f64>) -> Dense {
         match self.is_wide() {
-            _ if self.basis == Basis::Chebyshev => operators(order, near2),
+            _ if self.basis.is_of_kernel() => operators(order, near2),
             true => Dense::of_derivatives(order, near2, lower_beyond),
             false => Dense::mixed(order, near2, lower_beyond),
         }
@@ -402,32 +409,27 @@ fn joined(shape: &Shape, common: &str, texts: &[&str], is_periodic: bool) -> Str
     let (first, rest) = texts.split_first().expect("there are some");
     let (functions, matrices) = match shape.basis {
         Basis::Harmonics => (HARMONICS, ""),
-        Basis::Chebyshev => (CHEBYSHEV, MATRICES),
+        Basis::Chebyshev | Basis::Softened => (CHEBYSHEV, MATRICES),
     };
     let images = if is_periodic { IMAGES } else { "" };
     [common, first, images, functions, &OF_ALL.concat(), &rest.concat(), matrices].concat()
 }
 
-/// The pair functions of P2P.
-fn pairs<T: Number>(graph: &Graph, basis: Basis) -> Result<[String; 2], Unfit> {
-    let of = if basis == Basis::Harmonics { pair } else { pair_of_differences };
-    Ok([of(graph, &Names::USUAL, T::REAL)?, of(graph, &Names::USUAL, Real::F64)?])
-}
-
 /// Definitions that follow from the functions of the expansion.
 fn of_basis(graph: &Graph, dense: &Dense, shape: &Shape) -> Vec<(&'static str, String)> {
-    let below = dense.order.checked_sub(1).map_or(0, |order| shape.basis.terms(order));
-    let is_box = shape.basis == Basis::Chebyshev;
+    let below = |degrees: usize| dense.order.checked_sub(degrees).map_or(0, |order| shape.basis.terms(order));
+    let (is_box, is_own) = (shape.basis.is_of_kernel(), shape.basis == Basis::Chebyshev);
     let first =
         if is_box { format!("((int)((level) - (PERIODIC ? 1 : 2)) * {})", dense.offsets.len()) } else { "0".into() };
     vec![
-        ("BLACK_BOX", (is_box as usize).to_string()),
+        ("BLACK_BOX", (is_own as usize).to_string()),
         ("BASIS", if is_box { "polynomials" } else { "harmonics" }.into()),
         ("POTENTIAL_UNIT(side)", if is_box { "(Real)1" } else { "side" }.into()),
         // Of a level among the matrices of M2L.
         ("FIRST_MATRIX(level)", first),
         ("TERMS", shape.terms.to_string()),
-        ("SLOPE_TERMS", below.to_string()),
+        ("SLOPE_TERMS", below(1).to_string()),
+        ("BEND_TERMS", below(2).to_string()),
         ("PARAMETERS", graph.elements_of(PinClass::Param).len().to_string()),
         ("OCTANTS", shape.octants().to_string()),
     ]
@@ -441,7 +443,9 @@ fn with_tables<T: Number>(
     is_periodic: bool,
     texts: String,
 ) -> Result<String, Unfit> {
-    let [own, wide] = pairs::<T>(graph, shape.basis)?;
+    // The pair functions of P2P.
+    let of = if shape.basis == Basis::Chebyshev { pair_of_differences } else { pair };
+    let (own, wide) = (of(graph, &Names::USUAL, T::REAL)?, of(graph, &Names::USUAL, Real::F64)?);
     let numbers = |of: &[f64]| of.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", ");
     let steps: Vec<String> = dense.steps.iter().map(|s| format!("{{{}}}", numbers(s))).collect();
     let defines = [
@@ -483,7 +487,7 @@ fn with_tables<T: Number>(
         .map(|(name, value)| format!("#define {name} {value}\n"))
         .collect();
     let tables = match shape.basis {
-        Basis::Chebyshev => String::new(),
+        Basis::Chebyshev | Basis::Softened => String::new(),
         Basis::Harmonics => format!(
             "__constant__ Real SECTORS[] = {{{}}};\n__constant__ Real STEPS[][2] = {{{}}};\n",
             numbers(&dense.sectors),
