@@ -2,7 +2,7 @@
 
 mod bench;
 mod board;
-#[cfg(unix)]
+#[cfg_attr(not(unix), path = "cmd/board_sim/none.rs")]
 mod board_sim;
 mod build;
 mod check;
@@ -71,7 +71,6 @@ pub enum Command {
     /// List boards, and describe ones of your own
     Board(board::Args),
     /// Simulate a whole board clock by clock behind a pseudo-terminal
-    #[cfg(unix)]
     BoardSim(board_sim::Args),
     /// Load a bitstream onto its board
     Deploy(deploy::Args),
@@ -118,7 +117,6 @@ impl Command {
             Command::Check(args) => args.files(),
             Command::Fmt(args) => args.files(),
             Command::Build(args) => args.files(),
-            #[cfg(unix)]
             Command::BoardSim(args) => args.files(),
             Command::Deploy(args) => args.files(),
             Command::Explain(args) => args.files(),
@@ -151,7 +149,6 @@ pub fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Check(args) => check::run(args),
         Command::Fmt(args) => fmt::run(args),
         Command::Build(args) => build::run(args),
-        #[cfg(unix)]
         Command::BoardSim(args) => board_sim::run(args),
         Command::Deploy(args) => deploy::run(args),
         Command::Explain(args) => explain::run(args),

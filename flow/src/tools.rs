@@ -101,20 +101,25 @@ impl Tools {
     pub(crate) fn pythons(&self) -> Result<Vec<PathBuf>, FlowError> {
         const NAME: &str = "python3";
         let mut found = Vec::new();
-        let own = self.own.join("bin").join(NAME);
+        let own = self.own_programs().join(program(NAME));
         if own.is_file() {
             let how = "; PAIRFORGE_TOOLS can name another folder";
             (self.trust)(&own).map_err(|reason| FlowError::Unsafe { tool: NAME, reason: reason + how })?;
             found.push(own);
         }
-        found.extend(self.path.iter().map(|d| d.join(NAME)).find(|p| p.is_file()));
+        found.extend(self.path.iter().map(|d| d.join(program(NAME))).find(|p| p.is_file()));
         Ok(found)
+    }
+
+    /// The folder of programs of the project's own environment.
+    fn own_programs(&self) -> PathBuf {
+        self.own.join(if cfg!(windows) { "Scripts" } else { "bin" })
     }
 
     /// The program's file.
     pub fn find(&self, tool: &Tool) -> Result<PathBuf, FlowError> {
-        let on_path = |name: &str| self.path.iter().map(|d| d.join(name)).find(|p| p.is_file());
-        let own = self.own.join("bin").join(tool.yowasp);
+        let on_path = |name: &str| self.path.iter().map(|d| d.join(program(name))).find(|p| p.is_file());
+        let own = self.own_programs().join(program(tool.yowasp));
         let trusted = |path: &Path, variable: &str| {
             let how = format!("; {variable} can name another folder");
             (self.trust)(path).map_err(|reason| FlowError::Unsafe { tool: tool.name, reason: reason + &how })
@@ -132,6 +137,11 @@ impl Tools {
         }
         Ok(found)
     }
+}
+
+/// The file name of a program.
+fn program(name: &str) -> String {
+    format!("{name}{}", std::env::consts::EXE_SUFFIX)
 }
 
 fn missing(tool: &Tool) -> FlowError {

@@ -38,7 +38,7 @@ pub mod gpus;
 pub mod layout;
 mod left_out;
 pub mod measured;
-#[cfg(unix)]
+#[cfg_attr(not(unix), path = "mpi/none.rs")]
 pub mod mpi;
 mod near;
 mod node;

@@ -17,7 +17,8 @@ const LONGEST: u64 = 1 << 16;
 /// The file of a program on `PATH`.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|d| d.join(program)).find(|p| p.is_file())
+    let file = format!("{program}{}", std::env::consts::EXE_SUFFIX);
+    std::env::split_paths(&path).map(|d| d.join(&file)).find(|p| p.is_file())
 }
 
 /// The first line that a program prints. `missing` is the error where it cannot be started.

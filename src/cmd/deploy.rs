@@ -6,7 +6,6 @@ use fmm::shown::shown;
 use hdl::board::Board;
 use sim::SimError;
 use sim::ask::on_path;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use terminal::failure::Failure;
@@ -120,9 +119,8 @@ fn find(dir: &Path, own: Option<&str>) -> Result<(&'static Board, PathBuf), Fail
 
 /// Runs the loader. All that it says goes to stderr.
 fn load(board: &Board, words: &[String]) -> Result<(), Failure> {
-    let shown = std::io::stderr().as_fd().try_clone_to_owned().map_or(Stdio::null(), Stdio::from);
     let program = on_path(TOOL).ok_or_else(|| SimError::ToolMissing { tool: TOOL.into(), how: HOW.into() })?;
-    let status = Command::new(program).args(words).stdin(Stdio::null()).stdout(shown).status();
+    let status = Command::new(program).args(words).stdin(Stdio::null()).stdout(std::io::stderr()).status();
     let status = status.map_err(|e| Failure::Tool(format!("{TOOL} cannot be started: {e}")))?;
     if status.success() {
         return Ok(());

@@ -6,10 +6,10 @@ use fmm::shown;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
-use std::time::Duration;
 
 /// How long a pipe may stay without a writer.
-const TIMEOUT: Duration = Duration::from_secs(5);
+#[cfg(unix)]
+const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 /// A kernel, manifest or report is never longer.
 const LONGEST_TEXT: u64 = 64 << 20;
 

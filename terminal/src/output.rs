@@ -6,7 +6,6 @@ mod tree;
 use crate::declared::{self, Identity, folder_of, followed, is_open_file, is_standard_output};
 use crate::failure::Failure;
 use fmm::shown;
-#[cfg(unix)]
 pub use pending::remove_when_interrupted;
 use pending::{Pending, uninterrupted};
 use std::fs::{self, File};
@@ -168,6 +167,7 @@ fn json(value: &impl serde::Serialize) -> String {
 
 /// A temporary file beside `to`. A new file gets the mode that any gets; one that is to replace another is private until it
 /// has that one's mode.
+#[cfg_attr(not(unix), expect(unused_variables, reason = "files have no modes"))]
 fn staged(to: &Path, replaces: bool) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".pairforge-");

@@ -14,7 +14,6 @@ pub fn begin(words: Vec<OsString>) {
     WORDS.get_or_init(|| words);
     memory::keep_freed();
     restore_signals();
-    #[cfg(unix)]
     output::remove_when_interrupted();
 }
 

@@ -66,6 +66,7 @@ fn worked_or_stopped() -> f64 {
 }
 
 /// Seconds that this thread has worked.
+#[cfg(unix)]
 fn worked() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the time is valid for the call, which writes it.
@@ -74,6 +75,15 @@ fn worked() -> f64 {
         // Without a clock nobody's time is over.
         _ => 0.0,
     }
+}
+
+/// Seconds since it was first asked: the system's library has no clock of one thread.
+#[cfg(not(unix))]
+fn worked() -> f64 {
+    thread_local! {
+        static FIRST: std::time::Instant = std::time::Instant::now();
+    }
+    FIRST.with(|first| first.elapsed().as_secs_f64())
 }
 
 /// Lets the compiler keep them there.

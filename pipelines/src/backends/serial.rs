@@ -3,19 +3,19 @@
 use super::session::Port;
 use hdl::serial::host::Failure;
 use hdl::serial::medium::SerialLine;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Access, FlockOperation, Mode, OFlags, access, flock, open};
-use rustix::io::Errno;
-use rustix::termios::{self, ControlModes, OptionalActions, QueueSelector};
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io;
 use std::time::Duration;
+
+#[cfg_attr(target_os = "linux", path = "serial/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "serial/elsewhere.rs")]
+mod system;
+
+pub use system::{closed, ports};
 
 /// An open port.
 #[derive(Debug)]
 pub struct Serial {
-    /// Not blocking.
-    file: File,
+    line: system::Line,
     path: String,
     baud: u32,
 }
@@ -44,27 +44,7 @@ impl Serial {
     /// Opens the port for this program alone: 8 data bits, no parity, 1 stop bit, no flow control. The error says
     /// what to do.
     pub fn open(path: &str, baud: u32) -> Result<Serial, String> {
-        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let fd = open(path, flags, Mode::empty()).map_err(|e| refusal(path, e))?;
-        flock(&fd, FlockOperation::NonBlockingLockExclusive).map_err(|e| refusal(path, e))?;
-        let file = File::from(fd);
-        set_up(&file, baud).map_err(|e| match e {
-            Errno::NOTTY => format!("{path} is not a serial port; name the board's, such as {}", examples()),
-            e => format!("{path} cannot be set to {baud} baud: {e}; choose a rate that its converter has"),
-        })?;
-        Ok(Serial { file, path: path.to_string(), baud })
-    }
-
-    /// Waits until the port is ready; `false` if the time is over.
-    fn wait(&self, ready: PollFlags, timeout: Duration) -> io::Result<bool> {
-        let limit = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos() as _ };
-        let mut fds = [PollFd::new(&self.file, ready)];
-        match poll(&mut fds, Some(&limit)) {
-            Ok(0) | Err(Errno::INTR) => Ok(false),
-            // An error is reported by the call that follows.
-            Ok(_) => Ok(true),
-            Err(e) => Err(e.into()),
-        }
+        Ok(Serial { line: system::Line::open(path, baud)?, path: path.to_string(), baud })
     }
 }
 
@@ -76,31 +56,12 @@ impl Port for Serial {
     }
 
     fn read(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
-        if !self.wait(PollFlags::IN, timeout)? {
-            return Ok(0);
-        }
-        match self.file.read(buffer) {
-            Ok(0) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the line was hung up")),
-            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
-            other => other,
-        }
+        self.line.read(buffer, timeout)
     }
 
     /// Drops the rest when nothing takes it for a while.
-    fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() {
-            match self.file.write(bytes) {
-                Ok(n) => bytes = &bytes[n..],
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    if !self.wait(PollFlags::OUT, WRITE)? {
-                        return Ok(());
-                    }
-                }
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(())
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.line.write(bytes)
     }
 
     fn reason(&self, failure: Failure) -> String {
@@ -134,58 +95,40 @@ impl Port for Serial {
     }
 }
 
-impl Drop for Serial {
-    fn drop(&mut self) {
-        // Others may hold the other end of a pseudo-terminal open, and with it the claim.
-        let _ = termios::ioctl_tiocnxcl(&self.file);
-    }
+/// What keeps a port from being opened.
+enum Refusal {
+    Absent,
+    Forbidden,
+    InUse,
+    NoSerialPort,
 }
 
-fn set_up(file: &File, baud: u32) -> rustix::io::Result<()> {
-    let mut settings = termios::tcgetattr(file)?;
-    settings.make_raw();
-    settings.control_modes |= ControlModes::CLOCAL | ControlModes::CREAD;
-    settings.control_modes -= ControlModes::CSTOPB | ControlModes::CRTSCTS;
-    settings.set_speed(baud)?;
-    termios::tcsetattr(file, OptionalActions::Now, &settings)?;
-    termios::ioctl_tiocexcl(file)?;
-    // What an earlier program left behind.
-    termios::tcflush(file, QueueSelector::IOFlush)
-}
-
-fn refusal(path: &str, e: Errno) -> String {
-    match e {
-        Errno::NOENT | Errno::NODEV | Errno::NXIO => {
-            format!("there is no port {path}; connect the board and name its port, such as {}", examples())
+impl Refusal {
+    /// What to do.
+    fn text(self, path: &str) -> String {
+        match self {
+            Refusal::Absent => {
+                format!("there is no port {path}; connect the board and name its port, such as {}", examples())
+            }
+            Refusal::Forbidden => format!(
+                "{path} may not be opened by you; join the group that it belongs to (`sudo usermod -aG dialout $USER`, then \
+                 log in again)"
+            ),
+            Refusal::InUse => format!("{path} is in use by another program; end that one first"),
+            Refusal::NoSerialPort => format!("{path} is not a serial port; name the board's, such as {}", examples()),
         }
-        Errno::ACCESS | Errno::PERM => format!(
-            "{path} may not be opened by you; join the group that it belongs to (`sudo usermod -aG dialout $USER`, then \
-             log in again)"
-        ),
-        Errno::BUSY | Errno::WOULDBLOCK => format!("{path} is in use by another program; end that one first"),
-        e => format!("{path} cannot be opened: {e}"),
     }
 }
 
-/// Why a port cannot be opened, as far as its permissions tell; it is not touched.
-pub fn closed(path: &str) -> Option<String> {
-    access(path, Access::READ_OK | Access::WRITE_OK).err().map(|e| refusal(path, e))
+fn wrong_rate(path: &str, baud: u32, e: impl std::fmt::Display) -> String {
+    format!("{path} cannot be set to {baud} baud: {e}; choose a rate that its converter has")
 }
 
-/// The serial ports of this machine that may be boards.
-pub fn ports() -> Vec<String> {
-    let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
-    let names = entries.map(|e| e.file_name().to_string_lossy().into_owned());
-    let like = |n: &String| ["ttyUSB", "ttyACM", "cu.usb"].iter().any(|p| n.starts_with(p));
-    let mut found: Vec<String> = names.filter(like).map(|n| format!("/dev/{n}")).collect();
-    found.sort();
-    found
-}
-
-/// The same in words, or an example.
+/// The ports of this machine in words, or an example.
 fn examples() -> String {
     let found = ports();
-    if found.is_empty() { "/dev/ttyUSB0".into() } else { found.join(" or ") }
+    let example = if cfg!(windows) { "COM3" } else { "/dev/ttyUSB0" };
+    if found.is_empty() { example.into() } else { found.join(" or ") }
 }
 
 #[cfg(test)]

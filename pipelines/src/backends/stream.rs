@@ -7,16 +7,16 @@ use hdl::engine::identity::EngineIdentity;
 use hdl::engine::link::{Board, LinkError, Receive};
 use hdl::engine::protocol::{END, END_REPLY, Ident, Stream};
 use hdl::engine::{Config, Layout};
-use rustix::io::Errno;
-use rustix::net::{SendFlags, Shutdown, send, shutdown};
-use rustix::process::{Pid, Signal, kill_process};
+use std::io::ErrorKind;
 use std::net::TcpStream;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
+use system::{Process, Socket};
+
+#[cfg_attr(unix, path = "stream/unix.rs")]
+#[cfg_attr(not(unix), path = "stream/elsewhere.rs")]
+mod system;
 
 /// Longest wait for the answer to the first packet: over a connection, and of a command, which may have to make what it serves.
 const OPEN: Duration = Duration::from_secs(10);
@@ -37,8 +37,10 @@ enum Event {
     /// The end of what comes or of what may go.
     Closed,
     /// The process of the command.
-    Started(Pid),
+    #[cfg_attr(not(unix), expect(dead_code, reason = "commands are not started"))]
+    Started(Process),
     /// The end of the command, in words.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "as above"))]
     Ended(String),
 }
 
@@ -46,18 +48,18 @@ enum Event {
 struct Wire {
     /// Name of the other end, for people.
     name: String,
-    socket: Arc<OwnedFd>,
+    socket: Arc<Socket>,
     to_write: Sender<Vec<u8>>,
     events: Receiver<Event>,
     /// Bytes that are still to go.
     unwritten: usize,
     /// The command at the other end while it runs, and how it ended.
-    command: Option<Pid>,
+    command: Option<Process>,
     ended: Option<String>,
 }
 
 impl Wire {
-    fn new(name: String, socket: OwnedFd, (sender, events): (Sender<Event>, Receiver<Event>)) -> Wire {
+    fn new(name: String, socket: Socket, (sender, events): (Sender<Event>, Receiver<Event>)) -> Wire {
         let socket = Arc::new(socket);
         let (to_write, to_send) = channel();
         let (reads, writes, told) = (socket.clone(), socket.clone(), sender.clone());
@@ -83,31 +85,9 @@ impl Wire {
             return Err("no command is named; name it as board:pipe:COMMAND".into());
         }
         let name = format!("the command `{text}`");
-        let failed = |e: std::io::Error| format!("{name} cannot be started: {e}");
-        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-        let (input, output) = (OwnedFd::from(theirs.try_clone().map_err(failed)?), OwnedFd::from(theirs));
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", text]).stdin(Stdio::from(input)).stdout(Stdio::from(output));
-        sim::process::ends_with_us(&mut command);
         let (sender, events) = channel();
-        let told = sender.clone();
-        // The system ends a command together with the thread that started it.
-        std::thread::spawn(move || {
-            // Nobody listens once the session is over.
-            let tell = |event: Event| drop(told.send(event));
-            let child = command.spawn();
-            match &child {
-                Ok(child) => tell(Event::Started(Pid::from_child(child))),
-                Err(e) => tell(Event::Ended(format!("it cannot be started: {e}"))),
-            }
-            // With it go our copies of the command's end of the socket, so that what follows comes behind these reports.
-            drop(command);
-            if let Ok(mut child) = child {
-                let how = child.wait().map_or_else(|e| e.to_string(), |status| format!("it ended with {status}"));
-                tell(Event::Ended(how));
-            }
-        });
-        Ok(Wire::new(name, ours.into(), (sender, events)))
+        let socket = system::start(text, sender.clone()).map_err(|e| format!("{name} cannot be started: {e}"))?;
+        Ok(Wire::new(name, socket, (sender, events)))
     }
 
     fn send(&mut self, bytes: Vec<u8>) -> Result<(), String> {
@@ -161,21 +141,21 @@ impl Wire {
 impl Drop for Wire {
     fn drop(&mut self) {
         // Both threads end with it, and so does a command that reads its input.
-        let _ = shutdown(&self.socket, Shutdown::Both);
+        system::close(&self.socket);
         self.leave();
-        if let Some(pid) = self.command {
-            let _ = kill_process(pid, Signal::TERM);
+        if let Some(process) = self.command {
+            process.end();
         }
     }
 }
 
-fn read(socket: &OwnedFd, to: &Sender<Event>) {
+fn read(socket: &Socket, to: &Sender<Event>) {
     let mut buffer = vec![0; PIECE];
     loop {
-        let event = match rustix::io::read(socket, &mut buffer) {
+        let event = match system::receive(socket, &mut buffer) {
             Ok(0) => Event::Closed,
             Ok(count) => Event::Came(buffer[..count].to_vec()),
-            Err(Errno::INTR) => continue,
+            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
             Err(_) => Event::Closed,
         };
         let is_end = matches!(event, Event::Closed);
@@ -185,16 +165,16 @@ fn read(socket: &OwnedFd, to: &Sender<Event>) {
     }
 }
 
-fn write(socket: &OwnedFd, from: &Receiver<Vec<u8>>, to: &Sender<Event>) {
+fn write(socket: &Socket, from: &Receiver<Vec<u8>>, to: &Sender<Event>) {
     for bytes in from {
         let mut rest = &bytes[..];
         while !rest.is_empty() {
-            match send(socket, &rest[..rest.len().min(PIECE)], SendFlags::NOSIGNAL) {
+            match system::send(socket, &rest[..rest.len().min(PIECE)]) {
                 Ok(count) => {
                     rest = &rest[count..];
                     let _ = to.send(Event::Went(count));
                 }
-                Err(Errno::INTR) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 // Answers that came before are read first: the reader tells of the end.
                 Err(_) => return,
             }

@@ -65,7 +65,6 @@ impl Hold {
             // The program ends: nothing new is begun.
             HELD.fetch_sub(1, Ordering::SeqCst);
             loop {
-                #[cfg(unix)]
                 end(signal);
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -78,7 +77,6 @@ impl Drop for Hold {
     fn drop(&mut self) {
         OWN.set(OWN.get() - 1);
         HELD.fetch_sub(1, Ordering::SeqCst);
-        #[cfg(unix)]
         match WAITING.load(Ordering::SeqCst) {
             0 => {}
             signal => end(signal),
@@ -92,6 +90,27 @@ pub fn uninterrupted<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
+/// Removes a file or an empty folder; safe in a signal handler.
+#[cfg(unix)]
+fn unlink(name: &CString) {
+    // SAFETY: unlink and rmdir are async-signal-safe, and the name is one.
+    unsafe {
+        if libc::unlink(name.as_ptr()) != 0 {
+            libc::rmdir(name.as_ptr());
+        }
+    }
+}
+
+/// The same. Handlers are called in a thread of their own, which may ask for memory.
+#[cfg(not(unix))]
+fn unlink(name: &CString) {
+    // SAFETY: the name was made of a path's bytes.
+    let path = Path::new(unsafe { std::ffi::OsStr::from_encoded_bytes_unchecked(name.as_bytes()) });
+    if std::fs::remove_file(path).is_err() {
+        let _ = std::fs::remove_dir(path);
+    }
+}
+
 /// Removes all that is pending; safe in a signal handler.
 fn remove() {
     let mut node = NEWEST.load(Ordering::SeqCst);
@@ -99,12 +118,7 @@ fn remove() {
         // SAFETY: nodes in the list are whole and never freed.
         let Node { name, live, older } = unsafe { &*node };
         if live.load(Ordering::SeqCst) {
-            // SAFETY: unlink and rmdir are async-signal-safe.
-            unsafe {
-                if libc::unlink(name.as_ptr()) != 0 {
-                    libc::rmdir(name.as_ptr());
-                }
-            }
+            unlink(name);
         }
         node = *older;
     }
@@ -121,9 +135,14 @@ pub fn end_with(line: &[u8], status: i32) -> ! {
 }
 
 /// Lets Ctrl-C and a request to end remove what is pending, and then end the program as they would have.
-#[cfg(unix)]
 pub fn remove_when_interrupted() {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+    let signals = [
+        libc::SIGINT,
+        libc::SIGTERM,
+        #[cfg(unix)]
+        libc::SIGHUP,
+    ];
+    for signal in signals {
         let handler = end as extern "C" fn(libc::c_int);
         // SAFETY: `end` calls only functions that are safe in a signal handler.
         unsafe {
@@ -137,7 +156,6 @@ pub fn remove_when_interrupted() {
 /// Ends the program, now or when the last thread lets go of what is not interrupted. A thread that begins such work looks for the
 /// signal after it has counted itself, and this looks at the count after it has noted the signal, so that one of the two sees the
 /// other: no file comes to be behind the removal.
-#[cfg(unix)]
 extern "C" fn end(signal: libc::c_int) {
     WAITING.store(signal, Ordering::SeqCst);
     if HELD.load(Ordering::SeqCst) > 0 {
