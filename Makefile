@@ -1,9 +1,10 @@
 # `make test` sets up and runs every test; `make proofs` the larger cases that it leaves out (docs/testing.md); `make demo`
 # sets up and shows the whole way; `make tools` gets yosys and nextpnr; `make pages` writes what pages say of the source anew
 # (CHECK=1 only compares); `make gpu` proves the results of an NVIDIA GPU beside the CPU's; `make book` makes a book of docs/;
+# `make platforms` proves other platforms, and `make wheels` builds those of the Python package for Linux (docs/guides/platforms.md);
 # `make web` builds the playground, web/dist and the one file web/dist/pairforge.html, and `make web-test` drives it in Chromium;
 # `make install PREFIX=/usr/local` builds and installs the command, and the libraries for C, C++, Fortran and GRAPE.
-.PHONY: all setup tools build test proofs gpu demo lint figures pages book web web-test install
+.PHONY: all setup tools build test proofs gpu demo lint figures pages book platforms wheels web web-test install
 
 PREFIX ?= /usr/local
 
@@ -24,6 +25,7 @@ test:
 proofs: tools web
 	@scripts/setup.sh nvim:neovim
 	PROOFS=1 REQUIRE_TOOLS=1 cargo test --workspace --locked -- --include-ignored
+	scripts/platforms.sh
 
 gpu: build
 	"$${CARGO_TARGET_DIR:-target}/release/pairforge" bench conformance
@@ -48,6 +50,12 @@ pages:
 book:
 	@command -v mdbook >/dev/null || { echo "mdBook makes the book: cargo install mdbook"; exit 1; }
 	mdbook build
+
+platforms:
+	@scripts/platforms.sh
+
+wheels:
+	@scripts/wheels.sh
 
 web:
 	@scripts/web.sh
