@@ -7,6 +7,8 @@ mod elementary;
 mod isa;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -148,7 +150,10 @@ impl Vectors for f32 {
     type Avx2 = __m256;
     #[cfg(target_arch = "aarch64")]
     type Neon = float32x4_t;
+    #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
     type Portable = [f32; 8];
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    type Portable = wasm::F32;
 }
 
 impl Vectors for f64 {
@@ -158,7 +163,10 @@ impl Vectors for f64 {
     type Avx2 = __m256d;
     #[cfg(target_arch = "aarch64")]
     type Neon = float64x2_t;
+    #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
     type Portable = [f64; 4];
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    type Portable = wasm::F64;
 }
 
 /// For arrays, whose loops the compiler turns into whatever vectors the machine surely has.
