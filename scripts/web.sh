@@ -41,9 +41,15 @@ debian() {
 
 # Builds the module of each page, with the flags that are given.
 build() {
+    local flags module
     for module in "${modules[@]}"; do
+        flags=()
+        if [ "$module" = fmm ]; then
+            # Its loops are generic ones, which these crates compile. It is loaded by who asks for it, so that bytes matter less.
+            flags=(--config profile.web.package.pairforge.opt-level=3 --config profile.web.package.pairforge-web.opt-level=3)
+        fi
         cargo rustc --locked --profile web --target "$target" -p pairforge-web --no-default-features --features "$module" \
-            --crate-type cdylib "$@"
+            --crate-type cdylib "${flags[@]}" "$@"
         cp "$CARGO_TARGET_DIR/$target/web/pairforge_web.wasm" "$CARGO_TARGET_DIR/$target/web/$module.wasm"
     done
 }
@@ -53,7 +59,8 @@ if has_target || { command -v rustup >/dev/null 2>&1 && rustup target add "$targ
 elif command -v apt-get >/dev/null 2>&1 && debian; then
     linker=$(find "$kept/rust/usr/bin" -name 'wasm-ld-*' | head -n 1)
     export RUSTC=$kept/rust/usr/bin/rustc LD_LIBRARY_PATH=$kept/rust/usr/lib/$(uname -m)-linux-gnu RUSTC_BOOTSTRAP=1
-    RUSTFLAGS="$RUSTFLAGS -C linker=$linker" build -Zbuild-std=std,panic_abort
+    RUSTFLAGS="$RUSTFLAGS -C linker=$linker" build -Zbuild-std=std,panic_abort \
+        -Zbuild-std-features=optimize_for_size
     unset LD_LIBRARY_PATH
 else
     echo "Please add Rust's target $target (rustup target add $target)" >&2

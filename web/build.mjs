@@ -4,7 +4,7 @@
 
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
 const [folder] = process.argv.slice(2);
@@ -13,10 +13,28 @@ if (!folder) {
   process.exit(1);
 }
 const modules = ["compiler", "fmm"];
+
+/** A module without the sections that only name things, such as its functions. */
+function stripped(module) {
+  const kept = [module.subarray(0, 8)];
+  for (let at = 8; at < module.length; ) {
+    let [end, length] = [at + 1, 0];
+    for (let shift = 0; ; shift += 7) {
+      const byte = module[end++];
+      length += (byte & 127) * 2 ** shift;
+      if (byte < 128) break;
+    }
+    end += length;
+    if (module[at] !== 0) kept.push(module.subarray(at, end));
+    at = end;
+  }
+  return Buffer.concat(kept);
+}
+
 rmSync("dist", { recursive: true, force: true });
 mkdirSync("dist");
 
-for (const name of modules) copyFileSync(`${folder}/${name}.wasm`, `dist/${name}.wasm`);
+for (const name of modules) writeFileSync(`dist/${name}.wasm`, stripped(readFileSync(`${folder}/${name}.wasm`)));
 const common = { bundle: true, minify: true, format: "iife", target: "es2022", write: false, legalComments: "none" };
 const text = async (entry) => (await build({ ...common, entryPoints: [entry] })).outputFiles[0].text;
 const [main, worker] = [await text("pages/main.ts"), await text("pages/worker.ts")];
