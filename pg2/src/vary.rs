@@ -109,6 +109,19 @@ fn constants<'a>(text: &'a str, tokens: &[Token]) -> Vec<(&'a str, Span)> {
     found
 }
 
+/// Everything of a text that can be varied, by its name: its formats, and the constants that are plain numbers.
+pub fn all(text: &str) -> Vec<(String, Varied)> {
+    let tokens = lex(text).tokens;
+    let formats: BTreeSet<&str> =
+        tokens.iter().filter(|t| t.kind == TokenKind::Format).map(|t| t.span.of(text)).collect();
+    let formats = formats.into_iter().map(|word| (word.to_string(), Varied::Format(word.to_string())));
+    let constants = constants(text, &tokens).into_iter().map(|(name, value)| {
+        let name = name.to_string();
+        (name.clone(), Varied::Const { name, value })
+    });
+    formats.chain(constants).filter(|(_, varied)| varied.present(text).is_some()).collect()
+}
+
 /// The text with other numbers. No format is replaced twice, even where one becomes another.
 pub fn variant(text: &str, numbers: &[(&Varied, i64)]) -> String {
     let mut places: Vec<(Span, String)> = Vec::new();

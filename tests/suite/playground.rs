@@ -187,6 +187,64 @@ fn the_playground_lives_through_hostile_addresses_and_texts() {
     asks_for_nothing(&browser);
 }
 
+#[test]
+#[ignore = "a proof in depth"]
+fn the_playground_varies_formats_as_the_command_does() {
+    let (Some(path), Some(mut browser)) = (page(), Browser::start()) else { return };
+    let place = Place::new();
+    start(&mut browser, &path, 1200, "light");
+    let i = "xi[0],xi[1],xi[2]\n1,2,3\n-100,5,77\n1000000,2,-9\n";
+    let j = "xj[0],xj[1],xj[2],mj\n10,20,30,1\n-7,8,9,0.5\n1,2,4,0.25\n99999,-3,4,1\n";
+    place.write("i.csv", i);
+    place.write("j.csv", j);
+    for (kind, csv) in [("i", i), ("j", j)] {
+        browser.value(&format!(
+            "(() => {{ const t = document.querySelector('[data-key=\"{kind}.csv\"]'); t.value = {csv:?}; t.dispatchEvent(new Event('input')); }})()"
+        ));
+    }
+    browser.value("document.getElementById('tab-formats').click()");
+    browser.wait("document.querySelector('#points svg')", 20);
+    // Every number of the format, as the command tries them.
+    let slider = "document.querySelector('[data-axis=\"float18.9\"]')";
+    browser.value(&format!("{slider}.closest('.slider').querySelector('button').click()"));
+    let ends = browser.value(&format!("[Number({slider}.min), Number({slider}.max)]"));
+    let (low, high) = (ends[0].as_i64().expect("a number"), ends[1].as_i64().expect("a number"));
+    assert!(low < 9 && high > 9, "{ends}");
+    browser.wait(&format!("document.documentElement.dataset.points == {}", high - low + 1), 60);
+    place.run(&format!("explore p2p_paper --i i.csv --j j.csv --vary float18.9={low}..{high} --json k.json")).expect(0);
+    let wanted = place.json("k.json");
+    let rows = browser
+        .value("[...document.querySelectorAll('#points tbody tr')].map(r => [...r.cells].map(c => c.textContent))");
+    let rows = rows.as_array().expect("a table");
+    let shown = |fraction: i64| match fraction {
+        9 => "as the text has it".to_string(),
+        n => format!("float18.9 at {n}"),
+    };
+    let number = |text: &serde_json::Value| text.as_str().and_then(|t| t.replace(',', "").parse::<f64>().ok());
+    let points = wanted["points"].as_array().expect("points");
+    assert!(points.len() > 8 && points.len() == rows.len(), "{} points, {} rows", points.len(), rows.len());
+    for point in points {
+        let name = shown(point["numbers"][0].as_i64().expect("a number"));
+        let row = rows.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("no row {name}"));
+        let error = point["error"].as_f64().expect("an error");
+        assert!(number(&row[1]).is_some_and(|e| (e - error).abs() <= 0.005 * error), "{row}, by the command {error:e}");
+        for (cell, key) in [(3, "register_bits"), (4, "multiplier_bits"), (5, "table_bits"), (6, "cycles")] {
+            assert_eq!(number(&row[cell]), point[key].as_f64(), "{key} of {name}");
+        }
+    }
+    // A slider is moved by the keyboard, and what it has is taken into the text.
+    browser.value(&format!("{slider}.focus()"));
+    browser.press("ArrowRight");
+    browser.wait("document.getElementById('take') && !document.getElementById('take').disabled", 20);
+    let before = browser.value(DESIGNS).as_u64().expect("a number");
+    browser.value("document.getElementById('take').click()");
+    browser.wait(&format!("{DESIGNS} > {before}"), 20);
+    let text = browser.value("document.querySelector('.cm-content').textContent");
+    assert!(text.as_str().is_some_and(|t| t.contains("float19.10") && !t.contains("float18.9")), "{text}");
+    browser.wait("document.querySelector('[data-axis=\"float19.10\"]')", 20);
+    assert_eq!(browser.said, Vec::<String>::new());
+}
+
 /// Has calls to the compilers and the FMM panic while `window.planted` is set.
 const PLANT: &str = "const post = Worker.prototype.postMessage; Worker.prototype.postMessage = function (message, ...rest) { \
      if (window.planted && message.text) message = { ...message, text: '{\"call\":\"panic\"}' }; post.call(this, message, ...rest); };";
@@ -300,8 +358,11 @@ fn the_playground_fits_a_narrow_window_and_can_be_read_in_both_themes() {
     let (Some(path), Some(mut browser)) = (page(), Browser::start()) else { return };
     for (width, theme) in [(400, "dark"), (1400, "light"), (1400, "dark"), (400, "light")] {
         start(&mut browser, &path, width, theme);
-        for tab in ["drawing", "cost", "verilog", "run"] {
+        for tab in ["drawing", "cost", "formats", "verilog", "run"] {
             browser.value(&format!("document.getElementById('tab-{tab}').click()"));
+            if tab == "formats" {
+                browser.wait("document.querySelector('#points svg')", 20);
+            }
             let wide = browser.value("document.documentElement.scrollWidth - document.documentElement.clientWidth");
             assert_eq!(wide, 0, "{tab} at {width} pixels");
             let contrast = browser.value(CONTRAST);

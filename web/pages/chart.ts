@@ -85,3 +85,57 @@ export function timeline(title: string, spans: Span[]): HTMLElement {
   add("text", { class: "soft", x: x(last), y: height - 6, "font-size": 12, "text-anchor": "middle" }, ms(last));
   return figure();
 }
+
+/** A point of a chart on logarithmic axes. */
+export interface Mark {
+  x: number;
+  y: number;
+  about: string;
+  /** The one that is looked at, that of the text, or another. */
+  kind: "now" | "written" | "other";
+}
+
+/** Ends of a logarithmic axis, and its ticks. */
+function axis(values: number[]): { low: number; high: number; ticks: number[] } {
+  const logs = values.filter((v) => v > 0 && Number.isFinite(v)).map(Math.log10);
+  const [least, most] = logs.length > 0 ? [Math.min(...logs), Math.max(...logs)] : [0, 0];
+  const room = Math.max(0.05, 0.06 * (most - least));
+  const [low, high] = [least - room, most + room];
+  const [first, last] = [Math.floor(low), Math.ceil(high)];
+  const steps = high - low > 2.5 ? [1] : high - low > 0.8 ? [1, 2, 5] : [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9];
+  const all = Array.from({ length: last - first + 1 }, (_, k) => first + k).flatMap((decade) => steps.map((s) => s * 10 ** decade));
+  const within = all.filter((tick) => Math.log10(tick) >= low && Math.log10(tick) <= high);
+  const every = Math.ceil(within.length / 7);
+  return { low, high, ticks: within.filter((_, k) => k % every === 0) };
+}
+
+/** Errors against a cost, and a line along the least error of each cost. Errors of 0 and those beyond all numbers lie on the frame. */
+export function scatter(title: string, marks: Mark[]): HTMLElement {
+  const [width, height, left, right, top, bottom] = [340, 260, 58, 10, 10, 26];
+  const { add, figure } = drawing(title, width, height);
+  const [xs, ys] = [axis(marks.map((m) => m.x)), axis(marks.map((m) => m.y))];
+  const within = (value: number, { low, high }: { low: number; high: number }) => (Math.min(high, Math.max(low, Math.log10(value))) - low) / (high - low);
+  const x = (value: number) => left + within(value, xs) * (width - left - right);
+  const y = (value: number) => height - bottom - within(value, ys) * (height - top - bottom);
+  const short = (tick: number) => (tick >= 1e5 || tick < 0.01 ? tick.toExponential(0).replace("e+", "e") : String(Number(tick.toPrecision(2))));
+  for (const tick of xs.ticks) {
+    add("line", { class: "grid", x1: x(tick), x2: x(tick), y1: top, y2: height - bottom });
+    add("text", { class: "soft", x: x(tick), y: height - 8, "font-size": 12, "text-anchor": "middle" }, short(tick));
+  }
+  for (const tick of ys.ticks) {
+    add("line", { class: "grid", x1: left, x2: width - right, y1: y(tick), y2: y(tick) });
+    add("text", { class: "soft", x: left - 6, y: y(tick) + 4, "font-size": 12, "text-anchor": "end" }, short(tick));
+  }
+  let [line, best] = ["", Infinity];
+  for (const mark of [...marks].sort((a, b) => a.x - b.x || a.y - b.y)) {
+    if (mark.y >= best) continue;
+    best = mark.y;
+    line += line === "" ? `M${x(mark.x)} ${y(mark.y)}` : `H${x(mark.x)}V${y(mark.y)}`;
+  }
+  add("path", { class: "front", d: line });
+  const order = ["other", "written", "now"];
+  for (const mark of [...marks].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))) {
+    add("circle", { class: `mark ${mark.kind}`, cx: x(mark.x), cy: y(mark.y), r: mark.kind === "now" ? 6 : 4 }, undefined, mark.about);
+  }
+  return figure();
+}

@@ -26,8 +26,7 @@ interface Result {
     order: number;
     leaf: number;
     levels: number;
-    precision: string;
-    seconds: { total: number };
+    seconds: { total: number; p2p: number };
     timeline: Span[];
     pairs: Pairs;
     by_level: (Pairs & { cells: number; leaves: number; particles: number })[];
@@ -165,9 +164,11 @@ export class Fmm {
       const solver = await this.solver!;
       this.say("The FMM runs.");
       stop.hidden = false;
+      const started = performance.now();
       const result: Result = await solver.call(asked, file);
+      const seconds = (performance.now() - started) / 1000;
       this.view.show(cloud(result));
-      this.results(result);
+      this.results(result, seconds);
       this.say("");
       document.documentElement.dataset.fmm = String(Number(document.documentElement.dataset.fmm ?? 0) + 1);
     } catch (why) {
@@ -177,8 +178,9 @@ export class Fmm {
     start.disabled = false;
   }
 
-  private results({ stats, leaves, command }: Result) {
+  private results({ stats, leaves, command }: Result, seconds: number) {
     const error = (x: number | null | undefined) => (typeof x === "number" ? x.toExponential(2) : "–");
+    const kept = stats.seconds.p2p - stats.timeline.filter((s) => s.stage === "P2P").reduce((sum, s) => sum + s.end - s.start, 0);
     const spread = stats.error_by_target;
     const bins: Bin[] = (spread?.histogram ?? []).map(({ from, to, targets }) => ({ from, to, count: targets }));
     const level = (l: Result["stats"]["by_level"][number], k: number) => [k, l.cells, l.leaves, l.particles, l.m2l, l.p2p];
@@ -186,17 +188,18 @@ export class Fmm {
     byId("fmm-found").replaceChildren(
       facts([
         ["time", `${stats.seconds.total.toFixed(3)} s`],
+        ["with direct sums and the search for options", `${seconds.toFixed(2)} s`],
         ["error of the gradient", error(stats.error?.gradient_rel_l2)],
         ["error of the potential", error(stats.error?.potential_rel_l2)],
         ["particles", shown(stats.n)],
         ["order", shown(stats.order)],
-        ["arithmetic", stats.precision],
         ["particles a leaf, at most", shown(stats.leaf)],
         ["leaves", shown(leaves)],
         ["pairs of particles", shown(stats.pairs.p2p)],
         ["pairs of cells", shown(stats.pairs.m2l)],
       ]),
       timeline("Stages in time, on one thread", stats.timeline),
+      ...(kept > 1e-4 ? [element("p", { class: "soft" }, `P2P, ${(1000 * kept).toFixed(0)} ms: its sums were kept from an earlier run that looked for the order.`)] : []),
       spread && bins.length > 0
         ? bars(`Relative error of the ${spread.of} by target${spread.exact > 0 ? `; ${shown(spread.exact)} have none` : ""}`, bins)
         : element("p", { class: "soft" }, "No target has an error."),

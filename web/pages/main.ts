@@ -4,6 +4,7 @@ import { Compiler, Failed } from "./compiler";
 import { byId, element } from "./dom";
 import { type Editor, type Problem, editor } from "./editor";
 import { Fmm } from "./fmm";
+import { Formats } from "./formats";
 import { type Board, type Design, cost, drawing, verilog } from "./panes";
 import { form } from "./run";
 import { fragment, fromBase64, shared } from "./share";
@@ -63,10 +64,12 @@ class Playground {
   private isStale = false;
   private marks: (line: number) => void = () => {};
   private pins = "";
+  private records: (() => Record<string, unknown>) | null = null;
   readonly editor: Editor;
+  private readonly formats: Formats;
 
   /** Estimates what fills the boards, for the design that is shown. */
-  boards: () => void = () => {};
+  private boards: () => void = () => {};
   private estimator: Compiler | null = null;
 
   constructor(private readonly about: About, private readonly compilers: Compilers, start: { name: string; text: string }) {
@@ -75,6 +78,13 @@ class Playground {
       found: (problems, isFirst) => this.found(problems, isFirst),
       moved: (line) => this.marks(line),
       failed: (why) => notice(why, true),
+    });
+    this.formats = new Formats({
+      send: (request) => compilers.builder.call(request),
+      kernel: () => this.kernel,
+      options: () => this.options(),
+      records: () => this.records?.() ?? {},
+      take: (text) => this.editor.replace(text),
     });
     this.choices();
   }
@@ -116,6 +126,12 @@ class Playground {
     };
   }
 
+  /** A pane is shown now. */
+  chosen(pane: string) {
+    if (pane === "cost") this.boards();
+    if (pane === "formats" && this.isSound && this.records) void this.formats.show();
+  }
+
   private async share() {
     try {
       history.replaceState(null, "", await fragment(this.kernel));
@@ -150,7 +166,7 @@ class Playground {
   }
 
   private stale(isStale: boolean) {
-    for (const id of ["drawing", "cost", "verilog"]) byId(id).classList.toggle("stale", isStale);
+    for (const id of ["drawing", "cost", "formats", "verilog"]) byId(id).classList.toggle("stale", isStale);
   }
 
   private options() {
@@ -207,10 +223,10 @@ class Playground {
       const pins = await this.compilers.builder.call({ call: "pins", kernel });
       if (JSON.stringify(pins) !== this.pins) {
         this.pins = JSON.stringify(pins);
-        form(pins, (request) => this.compilers.builder.call({ ...request, kernel: this.kernel }), this.go);
+        this.records = form(pins, (request) => this.compilers.builder.call({ ...request, kernel: this.kernel }), this.go);
       }
       this.boards = () => this.estimate(kernel, design);
-      if (!byId("cost").hidden) this.boards();
+      for (const pane of ["cost", "formats"]) if (!byId(pane).hidden) this.chosen(pane);
     } catch (why) {
       if (!isNow()) return;
       this.stale(true);
@@ -271,7 +287,7 @@ const PATIENCE = 120;
 
 async function main() {
   let page: Playground | null = null;
-  tabs((pane) => pane === "cost" && page?.boards());
+  tabs((pane) => page?.chosen(pane));
   theme();
   const [code, make] = [await module("compiler.wasm"), worker()];
   const server = new Compiler(code, make, () => page?.editor.restarted());

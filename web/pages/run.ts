@@ -44,7 +44,7 @@ function field(key: string, value: string, label: string, attributes: Record<str
 const valueOf = (form: HTMLElement, key: string) => form.querySelector<HTMLInputElement>(`[data-key="${CSS.escape(key)}"]`)?.value ?? "";
 
 /** Fields for the pins of a class: a range for each, or pasted records. */
-function records(pins: Pin[], kind: "i" | "j", count: number): HTMLElement {
+function fields(pins: Pin[], kind: "i" | "j", count: number): HTMLElement {
   const name = kind === "i" ? "Targets" : "Sources";
   const ranges = pins.map((pin) =>
     element("div", { class: "row" }, `${pin.name}${pin.count > 1 ? `[${pin.count}]` : ""} (${pin.format})`,
@@ -59,8 +59,8 @@ function records(pins: Pin[], kind: "i" | "j", count: number): HTMLElement {
     element("details", {}, element("summary", {}, "or paste records as CSV"), paste));
 }
 
-/** The request of the form. */
-function request(form: HTMLElement, pins: Pin[]): Record<string, unknown> {
+/** The targets, sources and parameters of the form. */
+function records(form: HTMLElement, pins: Pin[]): Record<string, unknown> {
   const of = (kind: "i" | "j") => {
     const csv = valueOf(form, `${kind}.csv`);
     if (csv.trim()) return { csv };
@@ -70,16 +70,16 @@ function request(form: HTMLElement, pins: Pin[]): Record<string, unknown> {
     return { count: whole(`${kind}.count`), seed: whole(`${kind}.seed`), ranges: Object.fromEntries(own.map((pin) => [pin.name, range(pin)])) };
   };
   const params = pins.flatMap((pin) => pin.values).map(([name]) => [name, valueOf(form, `p.${name}`)]);
-  return { call: "run", i: of("i"), j: of("j"), params: Object.fromEntries(params) };
+  return { i: of("i"), j: of("j"), params: Object.fromEntries(params) };
 }
 
-/** The form for a kernel's pins. `send` adds the kernel to a request. */
-export function form(pins: Pin[], send: Send, go: (line: number) => void) {
+/** The form for a kernel's pins, whose records it tells. `send` adds the kernel to a request. */
+export function form(pins: Pin[], send: Send, go: (line: number) => void): () => Record<string, unknown> {
   const results = element("div", { id: "result", "aria-live": "polite" });
   const params = pins.flatMap((pin) => pin.values.map(([name, value]) => field(`p.${name}`, value, `${name} (${pin.format})`)));
   const button = element("button", { type: "submit", class: "first", id: "start" }, "Run in the emulator");
   const made = element("form", {},
-    records(pins.filter((p) => p.class === "ipin"), "i", 100), records(pins.filter((p) => p.class === "jpin"), "j", 1000),
+    fields(pins.filter((p) => p.class === "ipin"), "i", 100), fields(pins.filter((p) => p.class === "jpin"), "j", 1000),
     params.length > 0 ? element("fieldset", {}, element("legend", {}, "Parameters"), element("div", { class: "row" }, ...params.slice(0, 64))) : null,
     element("div", { class: "row" }, button));
   made.addEventListener("submit", async (event) => {
@@ -87,7 +87,7 @@ export function form(pins: Pin[], send: Send, go: (line: number) => void) {
     button.disabled = true;
     const started = performance.now();
     try {
-      const found: Result = await send(request(made, pins));
+      const found: Result = await send({ call: "run", ...records(made, pins) });
       show(results, found, performance.now() - started, go);
     } catch (why) {
       results.replaceChildren(element("p", { class: "error" }, (why as Error).message));
@@ -95,6 +95,7 @@ export function form(pins: Pin[], send: Send, go: (line: number) => void) {
     button.disabled = false;
   });
   byId("run").replaceChildren(made, results);
+  return () => records(made, pins);
 }
 
 /** Rows of results that are shown; all are downloaded. */

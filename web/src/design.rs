@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// The target and clock that pipelines are made for.
 #[derive(Deserialize)]
 #[serde(default)]
-struct For {
+pub struct For {
     target: String,
     mhz: Option<f64>,
     /// Multiplier blocks that a pipeline may use.
@@ -28,7 +28,7 @@ impl Default for For {
 }
 
 impl For {
-    fn clock(&self) -> Result<Clock, String> {
+    pub fn clock(&self) -> Result<Clock, String> {
         let known = || TARGETS.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
         let target = target(&self.target).ok_or_else(|| {
             format!("there is no target `{}`; the targets are {}", fmm::shown::shown(&self.target), known())

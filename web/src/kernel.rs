@@ -1,5 +1,6 @@
 //! The kernel of a call: its text, compiled as a file of that name, which includes shipped kernels at most.
 
+use pg2::diag::Diagnostic;
 use pg2::graph::Graph;
 use pg2::kernels::included;
 use pg2::syntax::sources::{Loaded, Sources};
@@ -12,7 +13,7 @@ pub const LONGEST: usize = 1 << 20;
 #[derive(Deserialize)]
 pub struct Kernel {
     name: String,
-    text: String,
+    pub text: String,
 }
 
 /// A kernel that compiles.
@@ -31,21 +32,25 @@ impl Kernel {
         pg2::identifier(&self.name)
     }
 
-    pub fn compiled(self) -> Result<Compiled, String> {
-        if self.text.len() > LONGEST {
-            return Err(format!("a kernel has at most {LONGEST} bytes here, not {}", self.text.len()));
+    /// The kernel, or how many mistakes it has, which the page shows.
+    pub fn compiled(&self) -> Result<Compiled, String> {
+        self.tried(&self.text)?.map_err(|all| match all.len() {
+            1 => "the kernel has a mistake, which the problems show".into(),
+            n => format!("the kernel has {n} mistakes, which the problems show"),
+        })
+    }
+
+    /// The kernel with another text, or what is wrong with that.
+    pub fn tried(&self, text: &str) -> Result<Result<Compiled, Vec<Diagnostic>>, String> {
+        if text.len() > LONGEST {
+            return Err(format!("a kernel has at most {LONGEST} bytes here, not {}", text.len()));
         }
         let name = pg2::identifier(&self.name);
         let origin = format!("{name}.pg2");
-        let own = Loaded { key: format!("/{origin}"), origin: origin.clone(), text: self.text };
+        let own = Loaded { key: format!("/{origin}"), origin: origin.clone(), text: text.to_string() };
         let find = |path: &str| included(path).ok_or("here a kernel includes shipped kernels alone".into());
         let sources = Sources::gather(own, &mut |_, path| find(path));
-        match pg2::compile_sources(&name, &sources) {
-            Ok(compiled) => Ok(Compiled { graph: compiled.graph, sources, origin }),
-            Err(all) => Err(match all.len() {
-                1 => "the kernel has a mistake, which the problems show".into(),
-                n => format!("the kernel has {n} mistakes, which the problems show"),
-            }),
-        }
+        let compiled = pg2::compile_sources(&name, &sources);
+        Ok(compiled.map(|compiled| Compiled { graph: compiled.graph, sources, origin }))
     }
 }

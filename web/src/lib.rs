@@ -11,6 +11,8 @@ mod about;
 mod boards;
 #[cfg(feature = "compiler")]
 mod design;
+#[cfg(feature = "compiler")]
+mod formats;
 mod kernel;
 #[cfg(feature = "compiler")]
 mod run;
@@ -46,6 +48,10 @@ static CALLS: &[(&str, Call)] = &[
     ("design", |_, asked| answered(asked, design::design)),
     #[cfg(feature = "compiler")]
     ("board", |_, asked| answered(asked, boards::board)),
+    #[cfg(feature = "compiler")]
+    ("formats", |_, asked| answered(asked, formats::formats)),
+    #[cfg(feature = "compiler")]
+    ("point", |_, asked| answered(asked, formats::point)),
     #[cfg(feature = "compiler")]
     ("pins", |_, asked| answered(asked, run::pins)),
     #[cfg(feature = "compiler")]

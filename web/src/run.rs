@@ -83,14 +83,28 @@ struct Records {
     ranges: BTreeMap<String, [f64; 2]>,
 }
 
+/// Targets, sources and parameters.
 #[derive(Deserialize)]
-pub struct Asked {
-    kernel: Kernel,
+pub struct Given {
     i: Records,
     j: Records,
     /// Values by element; others have their defaults.
     #[serde(default)]
-    params: BTreeMap<String, String>,
+    pub params: BTreeMap<String, String>,
+}
+
+impl Given {
+    /// The records of targets and of sources, as text.
+    pub fn texts(&self, graph: &Graph) -> Result<[Text; 2], String> {
+        Ok([self.i.text(graph, PinClass::Ipin, "targets")?, self.j.text(graph, PinClass::Jpin, "sources")?])
+    }
+}
+
+#[derive(Deserialize)]
+pub struct Asked {
+    kernel: Kernel,
+    #[serde(flatten)]
+    given: Given,
 }
 
 /// Records of a class at most.
@@ -122,10 +136,10 @@ struct Errors {
 pub fn run(asked: Asked) -> Result<Answer, String> {
     let kernel = asked.kernel.compiled()?;
     let graph = &kernel.graph;
-    let texts = [asked.i.text(graph, PinClass::Ipin, "targets")?, asked.j.text(graph, PinClass::Jpin, "sources")?];
+    let texts = asked.given.texts(graph)?;
     let options = BackendOptions::default();
     let [mut exact, mut real] = [emulator::ENTRY, cpu::ENTRY].map(|entry| (entry.open)(&options));
-    let of = |backend: &dyn Backend| inputs(graph, backend, &texts, &asked.params);
+    let of = |backend: &dyn Backend| inputs(graph, backend, &texts, &asked.given.params);
     let (bits, numbers) = (of(&*exact)?, of(&*real)?);
     let reference = Reference::new(graph, &mut *real, &numbers).map_err(|e| e.to_string())?;
     let outcome = bits.run(graph, &mut *exact).map_err(|e| e.to_string())?;
@@ -147,7 +161,7 @@ pub fn run(asked: Asked) -> Result<Answer, String> {
 }
 
 /// The records as a backend holds them.
-fn inputs(
+pub fn inputs(
     graph: &Graph,
     backend: &dyn Backend,
     texts: &[Text; 2],

@@ -59,6 +59,36 @@ fn a_run_has_the_emulators_bits_and_how_far_they_are_off() {
 }
 
 #[test]
+fn a_variant_costs_less_or_is_more_exact_and_its_bound_holds() {
+    let text = "const N = 3; float18.9 x ipin in 1..2; float18.9 y jpin in 3..4; fixed40.24 s fout;\nd = y - x;\ns += (fixed40.24)(d * d) << N;\n";
+    let kernel = json!({ "name": "k", "text": text });
+    let axes = call(json!({ "call": "formats", "kernel": kernel }));
+    let of = |k: usize| axes[k].clone();
+    assert_eq!(of(1), json!({ "name": "float18.9", "number": 9, "low": 1, "high": 21, "of": ["d", "x", "y"] }));
+    assert_eq!((&axes[2]["name"], &axes[2]["number"], &axes[2]["of"]), (&json!("N"), &json!(3), &json!([])));
+    let point = |fraction: i64| {
+        let (i, j) = (json!({ "count": 20, "seed": 1 }), json!({ "count": 30, "seed": 2 }));
+        call(json!({ "call": "point", "kernel": kernel, "numbers": { "float18.9": fraction }, "i": i, "j": j }))
+    };
+    let [coarse, written, fine] = [6, 9, 14].map(point);
+    assert_eq!((&coarse["written"], &written["text"]), (&json!(["float15.6"]), &json!(text)));
+    let number = |p: &Value, key: &str| p["of"][key].as_f64().unwrap_or_else(|| panic!("{key} of {p}"));
+    for (less, more) in [(&coarse, &written), (&written, &fine)] {
+        assert!(number(less, "error") > number(more, "error"), "{less} {more}");
+        assert!(number(less, "register_bits") < number(more, "register_bits"), "{less} {more}");
+        let bound = |p: &Value| p["bounds"][0]["absolute"].as_f64().expect("a bound");
+        assert!(bound(less) > bound(more), "{less} {more}");
+        // No sum is off by more; each is about 8 * 4 * 30 in all.
+        let measured = number(less, "error") * 960.0;
+        assert!(measured < 30.0 * bound(less), "{measured} {less}");
+    }
+    let wrong = call(
+        json!({ "call": "point", "kernel": kernel, "numbers": { "z": 1 }, "i": { "count": 1 }, "j": { "count": 1 } }),
+    );
+    assert!(wrong["error"].as_str().is_some_and(|e| e.contains("no format or constant `z`")), "{wrong}");
+}
+
+#[test]
 fn pins_have_a_range_that_their_formats_hold() {
     let kernel = json!({ "name": "k", "text": "int32 a ipin; ufixed8.4 b jpin; float18.9 p param; int64 o fout;\no += (int64)((float18.9)a * (float18.9)b * p);\n" });
     let pins = call(json!({ "call": "pins", "kernel": kernel }));
