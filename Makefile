@@ -49,7 +49,9 @@ pages:
 
 book:
 	@command -v mdbook >/dev/null || { echo "mdBook makes the book: cargo install mdbook"; exit 1; }
+	@[ -e web/dist/pairforge.html ] || scripts/web.sh
 	mdbook build
+	cp -R web/dist target/book/playground
 
 platforms:
 	@scripts/platforms.sh
