@@ -28,8 +28,9 @@ use flags::Flags;
 use sums::Sums;
 use targets::Targets;
 
-/// Clocks from a pair at the queue to the pipeline: its target and source are read, and go through a register.
-const READ: u32 = 2;
+/// Clocks from a pair at the queue to the pipeline: its target and source are read, leave the memories through their output registers,
+/// and have a clock to travel from these to the pipeline, which counts on registers beside it.
+const READ: u32 = 3;
 /// Clocks before its value leaves the pipeline in which the sum that a pair adds to is read.
 const AHEAD: u32 = 2;
 /// Clocks from a pair's value until its sums are there: two parts of a sum, what is beyond a format, and one to be sure.
@@ -282,7 +283,12 @@ impl Read<'_> {
             lane.instance(memory.name, "sources", connections);
             read.extend(places.into_iter().map(|(port, at, width)| (port, word.bits(at, width))));
         }
-        read.into_iter().map(|(port, value)| (port.clone(), lane.reg(format!("pair_{port}"), value))).collect()
+        let mut late = |port: String, value: Value| {
+            let stored = lane.reg(format!("stored_{port}"), value);
+            let here = lane.reg(format!("pair_{port}"), stored);
+            (port, here)
+        };
+        read.into_iter().map(|(port, value)| late(port, value)).collect()
     }
 }
 
