@@ -15,7 +15,7 @@ mod read;
 use gigabit::Ethernet;
 use pll::Pll;
 pub use read::{OPEN, check_name};
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 /// A device: what it has, and how the tools name it.
 #[derive(Debug)]
@@ -201,21 +201,45 @@ pub static DEVICES: &[Device] = &[
     },
 ];
 
-/// A board's data, and the files beside it with their text, that of the pins first.
-type Folder = (&'static str, &'static [(&'static str, &'static str)]);
+/// A board of this repository: its folder, which is read when it is asked for.
+struct Shipped {
+    /// The folder's name, which is the board's with `_` for `-`.
+    folder: &'static str,
+    /// Its `board.toml`.
+    text: &'static str,
+    /// The files beside it with their text, that of the pins first.
+    files: &'static [(&'static str, &'static str)],
+    board: OnceLock<Board>,
+}
+
+impl Shipped {
+    fn is(&self, name: &str) -> bool {
+        let own = self.folder.bytes().map(|c| if c == b'_' { b'-' } else { c });
+        own.eq(name.bytes())
+    }
+
+    fn board(&self) -> &Board {
+        let beside = |name: &str| {
+            let file = self.files.iter().find(|f| f.0 == name);
+            file.map(|f| f.1.to_string()).ok_or_else(|| format!("{name} is not in the folder"))
+        };
+        self.board.get_or_init(|| Board::read(self.text, &beside).expect("a test reads every board's folder"))
+    }
+}
 
 /// The folder of that name.
 macro_rules! folder {
     ($name:literal, $($file:literal),+) => {
-        (
-            include_str!(concat!("../boards/", $name, "/board.toml")),
-            &[$(($file, include_str!(concat!("../boards/", $name, "/", $file)))),+],
-        )
+        Shipped {
+            folder: $name,
+            text: include_str!(concat!("../boards/", $name, "/board.toml")),
+            files: &[$(($file, include_str!(concat!("../boards/", $name, "/", $file)))),+],
+            board: OnceLock::new(),
+        }
     };
 }
 
-/// The folder of each board.
-const TEXTS: &[Folder] = &[
+static SHIPPED: [Shipped; 13] = [
     folder!("ulx3s", "pins.lpf"),
     folder!("colorlight_i9", "pins.lpf", "ethernet.lpf"),
     folder!("tang_nano_20k", "pins.cst"),
@@ -231,21 +255,21 @@ const TEXTS: &[Folder] = &[
     folder!("zcu104", "pins.xdc"),
 ];
 
+/// Every board. Each is read when an iterator comes to it: [`board`] reads the one that it gives alone.
+pub struct Boards;
+
 /// Every board.
-pub static BOARDS: LazyLock<Vec<Board>> = LazyLock::new(|| {
-    let read = |(text, files): &Folder| {
-        let beside = |name: &str| {
-            let file = files.iter().find(|f| f.0 == name);
-            file.map(|f| f.1.to_string()).ok_or_else(|| format!("{name} is not in the folder"))
-        };
-        Board::read(text, &beside).expect("a test reads every board's folder")
-    };
-    TEXTS.iter().map(read).collect()
-});
+pub static BOARDS: Boards = Boards;
+
+impl Boards {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &'static Board> {
+        SHIPPED.iter().map(Shipped::board)
+    }
+}
 
 /// The file of a board's pins, its name and its text.
 pub fn pins(name: &str) -> Option<[&'static str; 2]> {
-    let files = BOARDS.iter().position(|b| b.name == name).map(|k| TEXTS[k].1)?;
+    let files = SHIPPED.iter().find(|s| s.is(name))?.files;
     files.first().map(|(name, text)| [*name, *text])
 }
 
@@ -256,5 +280,5 @@ pub fn device(name: &str) -> Option<&'static Device> {
 
 /// The board of that name.
 pub fn board(name: &str) -> Option<&'static Board> {
-    BOARDS.iter().find(|b| b.name == name)
+    SHIPPED.iter().find(|s| s.is(name)).map(Shipped::board)
 }

@@ -94,7 +94,7 @@ fn begin(name: &str, like: &str) -> Result<(), Failure> {
 
 /// A board that is known, and its file of pins.
 fn known(name: &str) -> Result<(&'static Board, [&'static str; 2]), Failure> {
-    let known = BOARDS.iter().find(|b| b.name == name).zip(board::pins(name));
+    let known = board::board(name).zip(board::pins(name));
     known.ok_or_else(|| none(name))
 }
 

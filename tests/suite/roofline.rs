@@ -28,7 +28,7 @@ fn every_gpu_and_board_is_predicted_at_every_size() {
         assert!((seconds * board.usual_mhz * 1e6 / 2.5e9 - 1.0).abs() < 1e-3, "{} {seconds}", board.name);
     }
     assert_eq!(of("engine at 150 MHz", "pipeline")[0]["limit"], "pipelines");
-    assert_eq!(all.len(), 2 * (3 * GPUS.len() + 1 + hdl::board::BOARDS.len()));
+    assert_eq!(all.len(), 2 * (3 * GPUS.len() + 1 + hdl::board::BOARDS.iter().len()));
     let text = place.run("explain p2p_paper --roofline").expect(0).out;
     HANEY.iter().for_each(|n| assert!(text.contains(&format!(" {n} ")), "{n} in {text}"));
 }

@@ -113,9 +113,16 @@ impl Pll {
         };
         let legal = |s: &Setting| self.vco.contains(&s.vco) && self.output.contains(&s.output);
         let detector = move |r: &u32| self.phase_detector.contains(&(input / *r as f64));
-        let triples = (1..=self.most_r)
-            .filter(detector)
-            .flat_map(move |r| (1..=self.most_f).flat_map(move |f| self.q.iter().map(move |&q| (r, f, q))));
+        // One of both clocks is known without q, and leaves few pairs of r and f.
+        let beside = move |(r, f): &(u32, u32)| {
+            let product = input / *r as f64 * *f as f64;
+            match self.feedback {
+                Feedback::Output => self.output.contains(&product),
+                Feedback::Vco => self.vco.contains(&product),
+            }
+        };
+        let pairs = (1..=self.most_r).filter(detector).flat_map(|r| (1..=self.most_f).map(move |f| (r, f)));
+        let triples = pairs.filter(beside).flat_map(|(r, f)| self.q.iter().map(move |&q| (r, f, q)));
         triples.map(of).filter(legal)
     }
 
