@@ -20,7 +20,7 @@ pub fn run(repeat: u32) -> Result<(), Failure> {
         let seconds = timed(repeat, || {
             let graph = source::compile(kernel)?;
             let built = pg2::backend::build::build(&graph, Clock::default_clock(), &kernel.sources, Vec::new());
-            let config = Config::usual(built.graph.layout(), built.schedule.depth);
+            let config = Config::usual(built.layout(), built.schedule.depth);
             size = design(&config, &built.netlist).netlist.verilog()?.len();
             Ok(())
         })?;

@@ -28,7 +28,9 @@ pub fn place(cell: &str, kernels: &[Kernel]) -> Place {
     let number = parts.iter().find_map(engine);
     let rows = kernels.get(number.unwrap_or(0)).map_or(&[][..], |kernel| &kernel.rows);
     let of = number.map_or(String::new(), |k| format!(" of {}", kernels[k].name));
-    for (k, part) in parts.iter().enumerate() {
+    // Filters have pipelines of their own, in which these numbers are of other operators.
+    let inside = parts.iter().position(|part| *part == "pipeline").map_or(parts.len(), |at| at + 1);
+    for (k, part) in parts.iter().enumerate().skip(inside) {
         if let Some(row) = operator(part, rows) {
             return Place { what: describe(row) + &of, stage: parts.get(k + 1).and_then(|p| stage(p)) };
         }
@@ -114,6 +116,7 @@ mod tests {
             ("engine.lane_3.pipeline.wait_d_d4.s1_TRELLIS_FF_Q", "delay of `d`"),
             ("engine.shell.decode.state_TRELLIS_FF_Q_1", "shell, decode"),
             ("engine.lane_3.first_TRELLIS_FF_Q", "lane 3"),
+            ("engine.lane_3.filter_2.test.wait_d_d4.s1_TRELLIS_FF_Q", "lane 3, filter_2, test, wait_d_d4"),
             ("engine.lane_3.pipeline.overflow_c9_TRELLIS_FF_Q", "flags or wires of the pipeline"),
             ("rst_TRELLIS_FF_Q", "top"),
         ] {

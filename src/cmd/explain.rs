@@ -90,7 +90,7 @@ fn built(args: &Args, kernel: &source::Kernel, graph: &Graph) -> Result<Built, F
     // With --fit the engine around it is the smallest: one lane.
     let wanted = Wanted { graph, sources: &kernel.sources, clock, pipelines: 1 };
     let small = |built: &Built| {
-        let usual = Config::usual(built.graph.layout(), built.schedule.depth);
+        let usual = Config::usual(built.layout(), built.schedule.depth);
         Ok(Config { pipelines: 1, groups: 1, i_banks: 1, jmem_records: 1, segments: 16, ii: built.ii(), ..usual })
     };
     args.fit.build(&wanted, &small)

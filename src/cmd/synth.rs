@@ -156,11 +156,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         .zip(&kernels)
         .map(|(built, kernel)| names::Kernel {
             name: kernel.graph.name.clone(),
-            // Operators of filters and of the pipeline behind them are of two graphs, and keep the names of their modules.
-            rows: match args.filters.count() {
-                0 => pg2::report::explain::explain(built, &kernel.sources).rows,
-                _ => Vec::new(),
-            },
+            rows: pg2::report::explain::explain(built, &kernel.sources).rows,
         })
         .collect();
     let drawn: Vec<Drawn> = built

@@ -185,7 +185,7 @@ fn verilog_that_could_do_more_than_be_simulated_is_refused() {
 fn netlist(board: &'static Board) -> Netlist {
     let built = pg2::compile_to_netlist("kernel", KERNEL, Clock::default_clock()).expect("the kernel compiles");
     let config = Config {
-        layout: built.graph.layout(),
+        layout: built.layout(),
         pipelines: 1,
         groups: 1,
         i_banks: 2,

@@ -71,7 +71,7 @@ impl Engine {
     }
 
     fn config(&self, built: &Built) -> Result<Config, BuildError> {
-        let layout = built.graph.layout();
+        let layout = built.layout();
         let config = Config {
             jmem_records: self.jmem_words / layout.j_words(),
             pipelines: self.pipelines,
@@ -144,7 +144,7 @@ pub struct Around {
 impl Around {
     /// The engine around a pipeline, or why there is none.
     pub fn config(&self, built: &Built) -> Result<Config, String> {
-        let layout = built.graph.layout();
+        let layout = built.layout();
         let share = Share::of(None, self.engines).with_words(self.jmem_words);
         let config = Config {
             jmem_records: share.records(&layout, built.library.clock.target),

@@ -14,12 +14,14 @@ use crate::middle::schedule::{Schedule, asap, least_with_bound};
 use crate::middle::simplify::simplify;
 use crate::syntax::sources::Text;
 use hdl::circuit::target::Clock;
+use hdl::engine::Layout;
 use hdl::rtl::netlist::Netlist;
 use std::sync::Arc;
 
 /// A kernel in every form that the compiler gives it.
 pub struct Built {
-    /// Simplified.
+    /// What the pipeline computes, simplified: [`Built::kernel`], or the part of it that stands behind filters. Schedule and library
+    /// are of its nodes.
     pub graph: Graph,
     pub schedule: Schedule,
     /// Whether the whole kernel was cut into stages as one circuit; else it was scheduled operator by operator.
@@ -40,11 +42,29 @@ pub struct Built {
     pub warnings: Vec<Diagnostic>,
     /// How it is folded, where a pair comes every several clocks.
     pub folded: Option<Folded>,
-    /// The test's pipeline, where filters stand in front: all else but `graph`, which is the kernel as a whole, is of the rest.
-    pub filter: Option<Box<Built>>,
+    /// Where filters stand in front: all else is of the part behind them.
+    pub filter: Option<Box<Filter>>,
+}
+
+/// What stands in front of a pipeline behind filters.
+pub struct Filter {
+    /// The test's pipeline.
+    pub test: Built,
+    /// The kernel as a whole, simplified, whose records come to the lane.
+    pub kernel: Graph,
 }
 
 impl Built {
+    /// The kernel, simplified.
+    pub fn kernel(&self) -> &Graph {
+        self.filter.as_ref().map_or(&self.graph, |filter| &filter.kernel)
+    }
+
+    /// The layout of its records.
+    pub fn layout(&self) -> Layout {
+        self.kernel().layout()
+    }
+
     /// Clocks from one pair to the next.
     pub fn ii(&self) -> u32 {
         self.folded.as_ref().map_or(1, |f| f.ii)
@@ -52,7 +72,7 @@ impl Built {
 
     /// Cycles from a pair's entry to its value, those apart that it waits for behind a filter.
     pub fn latency(&self) -> u32 {
-        self.schedule.depth + self.filter.as_ref().map_or(0, |f| f.schedule.depth)
+        self.schedule.depth + self.filter.as_ref().map_or(0, |f| f.test.schedule.depth)
     }
 
     /// The longest time between two registers of a lane in ns, the flip-flop's own not counted: of the pipeline, or of the
@@ -64,7 +84,7 @@ impl Built {
     /// The accumulators behind the pipeline: of each its output's column, and the longest time between two of its registers in ns.
     pub fn sums(&self) -> Vec<(String, f64)> {
         let chains = self.netlist.module(&self.netlist.top).map(|top| top.chains).unwrap_or_default();
-        let layout = self.graph.layout();
+        let layout = self.layout();
         let apart = self.folded.as_ref().is_some_and(|f| f.slices.is_some());
         let own = layout.outputs.iter().enumerate().filter(|(k, _)| !apart && !layout.in_memory(*k as u32));
         own.map(|(_, output)| (output.0.clone(), chains.longest(output.1, output.2))).collect()
@@ -77,7 +97,7 @@ impl Built {
 
     /// The pipeline with a plain port for each output, also where sums take theirs in another form.
     pub fn plain(&self) -> Netlist {
-        hdl::engine::plain_pipeline(&self.graph.layout(), &self.netlist)
+        hdl::engine::plain_pipeline(&self.layout(), &self.netlist)
     }
 }
 

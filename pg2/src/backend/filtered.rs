@@ -1,6 +1,6 @@
 //! A kernel with a filter (RULES L19) as pipelines: that of the test, and that of the rest behind it.
 
-use crate::backend::build::{Built, build};
+use crate::backend::build::{Built, Filter, build};
 use crate::diag::Diagnostic;
 use crate::graph::Graph;
 use crate::middle::bins::gathered;
@@ -46,15 +46,8 @@ pub fn build_filtered<'a>(
     let parts: Vec<&Built> = narrowed.iter().flatten().chain([&test]).collect();
     let worst = parts.iter().map(|p| p.worst).fold(rest.worst, f64::max);
     let netlist = joined(&parts, rest.netlist, filtered);
-    // The interface is the whole kernel's; schedule and library are those of the pipeline behind the filters.
-    let whole = simplify(&gathered(graph));
-    Ok(Built {
-        graph: Graph { name: graph.name.clone(), ..whole },
-        netlist,
-        worst,
-        filter: Some(Box::new(test)),
-        ..rest
-    })
+    let kernel = Graph { name: graph.name.clone(), ..simplify(&gathered(graph)) };
+    Ok(Built { netlist, worst, filter: Some(Box::new(Filter { test, kernel })), ..rest })
 }
 
 /// The clock that a test is built for: of the small products of coarse ones there would be more than multipliers.

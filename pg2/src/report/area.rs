@@ -73,7 +73,7 @@ impl Area {
 
 /// A lane: pipeline, sums, and one bank of i registers.
 pub fn lane(built: &Built) -> Area {
-    let usual = Config::usual(built.graph.layout(), built.schedule.depth);
+    let usual = Config::usual(built.layout(), built.schedule.depth);
     lane_of(built, &Config { pipelines: 1, groups: 1, i_banks: 1, ii: built.ii(), ..usual })
 }
 
@@ -89,7 +89,7 @@ pub fn engine(built: &Built, config: &Config) -> Area {
     let width = |elements: &[(String, hdl::Format)]| elements.iter().map(|e| e.1.width() as u64).sum::<u64>();
     // The packet of results, the record that words gather in, and sources on their way.
     // Sums in memory are read word by word too.
-    let by_word = config.slices().is_some() || !built.graph.gathered.is_empty() || config.filters > 0;
+    let by_word = config.slices().is_some() || !built.kernel().gathered.is_empty() || config.filters > 0;
     let packet = match by_word {
         true => config.stream_bits as u64 + WORDS,
         false => 32 * (config.lanes() * layout.result_words() + config.result_head_words()) as u64,

@@ -24,7 +24,7 @@ const BESIDE: [&str; 7] = ["beside_", "held", "last_1", "last_2", "last_3", "rai
 
 /// A lane of the engine that `build` writes unless it is told otherwise.
 pub fn lane(built: &Built) -> LaneBits {
-    lane_of(built, &Config { ii: built.ii(), ..Config::usual(built.graph.layout(), built.schedule.depth) })
+    lane_of(built, &Config { ii: built.ii(), ..Config::usual(built.layout(), built.schedule.depth) })
 }
 
 /// A lane of a given engine.

@@ -34,7 +34,7 @@ fn the_estimate_for_ice40_is_near_what_was_mapped() {
         let text = pg2::kernels::find(kernel).map_or(IN_ONE_WORD, |kernel| kernel.text);
         let graph = pg2::compile(kernel, text).expect("it compiles").graph;
         let built = build_folded(&graph, (clock, ii), "", Vec::new());
-        let layout = built.graph.layout();
+        let layout = built.layout();
         let config = Config {
             jmem_records: words / layout.j_words(),
             pipelines: 1,

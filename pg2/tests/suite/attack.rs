@@ -46,7 +46,7 @@ fn through(text: &str, start: Instant) -> Vec<Step> {
     let shown = pg2::report::explain::explain(&built, text);
     assert!(!format!("{shown}{shown:#}{}", pg2::report::explain::svg(&built, text)).is_empty());
     step("explain", nodes);
-    let usual = Config::usual(built.graph.layout(), built.schedule.depth);
+    let usual = Config::usual(built.layout(), built.schedule.depth);
     let config = Config { pipelines: 2, ..usual };
     assert!(design(&config, &built.netlist).netlist.verilog().is_ok());
     step("build of the engine", nodes);

@@ -2,8 +2,11 @@
 
 use crate::cases::{compile, reduced, refuse};
 use hdl::circuit::target::{Clock, TARGETS};
+use pg2::backend::filtered::build_filtered;
 use pg2::graph::NodeKind;
 use pg2::middle::filter::{Split, split};
+use pg2::report::explain::explain;
+use pg2::report::explain::svg::svg;
 use pg2::report::filtered::parts;
 
 #[test]
@@ -89,6 +92,21 @@ fn the_rest_does_not_ask_again() {
         split.rest.nodes.iter().filter(|n| matches!(n.kind, NodeKind::Pin { .. })).map(|n| n.name.as_str()).collect();
     assert_eq!(read, ["a"], "{}", split.rest);
     assert_eq!(split.test.outputs.len(), 1, "{}", split.test);
+}
+
+#[test]
+fn a_kernel_behind_filters_explains_the_pipeline_and_has_the_records_of_the_whole() {
+    let text = "r2 = fv * fw; where (r2 < fp); fo max= pg_sqrt(fx);";
+    let graph = compile(text).expect("it compiles");
+    let built = build_filtered(&graph, clock(), "", Vec::new()).expect("it can have filters");
+    built.schedule.verify(&built.graph).expect("the schedule is the pipeline's");
+    let explained = explain(&built, "");
+    assert_eq!(explained.rows.len(), built.graph.nodes.len());
+    assert!(!explained.rows.iter().any(|row| row.operator == "fmul"), "{explained}");
+    assert!(explained.rows.iter().any(|row| row.operator == "fpow"), "{explained}");
+    assert!(svg(&built, "").contains("fpow"));
+    let [whole, own] = [built.layout(), built.graph.layout()];
+    assert!(whole.params.len() > own.params.len() && whole.j.len() >= own.j.len(), "{whole:?} {own:?}");
 }
 
 #[test]

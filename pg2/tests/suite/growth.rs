@@ -191,7 +191,7 @@ impl Shape {
             pipelines: 1,
             groups: 1,
             jmem_records: 16,
-            ..hdl::engine::Config::usual(built.graph.layout(), built.schedule.depth)
+            ..hdl::engine::Config::usual(built.layout(), built.schedule.depth)
         };
         let design = hdl::engine::design(&config, &built.netlist);
         let verilog = design.netlist.verilog().unwrap_or_else(|e| panic!("{}: {e}", self.name)).len();

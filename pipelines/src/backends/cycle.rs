@@ -28,7 +28,7 @@ fn open(options: &BackendOptions) -> Box<dyn Backend> {
     let options = options.clone();
     let open = move |graph: &Graph, pairs: u64| -> Result<Box<dyn Link>, BackendError> {
         let built = built(graph, &options)?;
-        let config = Config { ii: options.ii, ..config(&built.graph, &options, built.schedule.depth)? };
+        let config = Config { ii: options.ii, ..config(built.kernel(), &options, built.schedule.depth)? };
         config.verify().map_err(BackendError::Unsupported)?;
         let how = cycle::CycleOptions {
             threads: options.threads,

@@ -32,7 +32,7 @@ fn check(name: &str, text: &str, family: &str, ii: u32) -> (u64, u64) {
     let compiled = pg2::compile(name, text).expect("it compiles");
     let clock = Clock { target: target(family).expect("a family"), mhz: 150.0, blocks: None };
     let built = build_folded(&compiled.graph, (clock, ii), text, Vec::new());
-    let config = Config { ii, ..Config::usual(built.graph.layout(), built.schedule.depth) };
+    let config = Config { ii, ..Config::usual(built.layout(), built.schedule.depth) };
     let engine = design(&config, &built.netlist);
     let verilog = engine.netlist.verilog().expect("it is sound");
     let modules: BTreeMap<&str, &str> = verilog

@@ -56,7 +56,7 @@ impl Shapes {
     }
 
     fn config(&self, lanes: u32, groups: u32, stream_bits: u32) -> Config {
-        let usual = Config::usual(self.built.graph.layout(), self.built.schedule.depth);
+        let usual = Config::usual(self.built.layout(), self.built.schedule.depth);
         let (ii, filters) = (self.built.ii(), self.filters);
         Config { pipelines: lanes * groups, groups, stream_bits, jmem_records: 100, segments: 16, ii, filters, ..usual }
     }

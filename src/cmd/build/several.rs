@@ -87,7 +87,7 @@ pub fn build(args: &Args, clock: Clock) -> Result<(), Failure> {
     let mut all = args.own.verilog(&netlist, &made(&origins.join(", "), clock))?;
     let texts = all.len();
     let driven: Vec<Engine> =
-        built.iter().zip(&configs).map(|(b, config)| Engine { graph: &b.graph, config }).collect();
+        built.iter().zip(&configs).map(|(b, config)| Engine { graph: b.kernel(), config }).collect();
     all.extend(args.bench(&driven, &netlist.top)?);
     all.extend(args.own.extra(&Whole { netlist: &netlist, verilog: &all[..texts], clock }));
     all.extend(args.own.picture(&driven, &netlist)?);

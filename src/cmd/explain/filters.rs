@@ -21,7 +21,7 @@ pub fn print(args: &FilterArgs, kernel: &Kernel, graph: &Graph, plain: &Built) -
     let filtered = build_filtered(graph, clock, &kernel.sources, Vec::new()).map_err(Failure::Input)?;
     // The engines take as many targets at a time, with one j memory.
     let around = |built: &Built, pipelines: u32, filters: u32| {
-        let layout = built.graph.layout();
+        let layout = built.layout();
         let jmem_records = Share::of(None, 1).records(&layout, clock.target);
         let usual = Config::usual(layout, built.schedule.depth);
         engine(built, &Config { pipelines, groups: 1, filters, jmem_records, ..usual })

@@ -67,7 +67,7 @@ impl PredictArgs {
             0 => build_folded(graph, (clock, options.ii), "", Vec::new()),
             _ => build_filtered(graph, clock, "", Vec::new()).map_err(Failure::Input)?,
         };
-        let config = Config { ii: options.ii, ..config(&built.graph, options, built.schedule.depth)? };
+        let config = Config { ii: options.ii, ..config(built.kernel(), options, built.schedule.depth)? };
         let records = at.map(|board| Share::of(Some(board.device), 1).records(&config.layout, clock.target));
         let config = Config { jmem_records: records.unwrap_or(config.jmem_records), ..config };
         config.verify().map_err(Failure::Input)?;

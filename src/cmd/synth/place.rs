@@ -124,7 +124,7 @@ fn lanes(args: &Args) -> u32 {
 
 /// The engine of kernel `place.0` of `place.1`; where only a lane is counted, one with a single bank of i registers.
 pub(super) fn config(args: &Args, goal: Goal, built: &Built, place: (usize, usize)) -> Result<Config, Failure> {
-    let layout = built.graph.layout();
+    let layout = built.layout();
     let alone = matches!(goal, Goal::Area(_));
     let pipelines = each(&args.pipelines, place, "--pipelines")?;
     // A lane whose area is counted may be meant for a device too.

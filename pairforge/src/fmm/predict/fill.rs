@@ -37,7 +37,7 @@ pub struct Around {
 
 /// An engine of so many lanes as `synth` makes it.
 pub fn config(built: &Built, pipelines: u32, around: &Around) -> Config {
-    let layout = built.graph.layout();
+    let layout = built.layout();
     Config {
         pipelines,
         groups: usual_groups(pipelines),
