@@ -227,7 +227,7 @@ static PAGES: &[Page] = &[
             (ACCURACY, &["tol", "order", "expansion", "theta", "precision", "lower_beyond", "check", "budget"]),
             (PLACE, &["backend", "threads", "ranks", "gpus", "translations", "leaf", "enlarge", "tune"]),
             (ENGINE, &["m2l", "pipelines", "groups", "ii", "jmem", "stream"]),
-            (PREDICTION, &["predict", "synth", "freq", "baud", "ethernet", "turnaround"]),
+            (PREDICTION, &["predict", "synth", "filters", "freq", "baud", "ethernet", "turnaround"]),
             (OUTPUT, &["output", "at_sources", "hessian", "json", "report", "save_particles", "quiet"]),
         ],
         examples: &[
@@ -362,7 +362,7 @@ static PAGES: &[Page] = &[
             (ACCURACY, &["tol", "order", "theta", "precision", "check"]),
             (PLACE, &["backend", "threads", "leaf"]),
             (ENGINE, &["pipelines", "groups", "ii", "jmem", "stream"]),
-            (PREDICTION, &["predict", "synth", "freq", "baud", "ethernet", "turnaround"]),
+            (PREDICTION, &["predict", "synth", "filters", "freq", "baud", "ethernet", "turnaround"]),
             (OUTPUT, &["output", "json", "report", "save_particles", "quiet"]),
         ],
         examples: &[

@@ -65,11 +65,16 @@ impl GroupArgs {
 #[derive(clap::Args)]
 pub struct FilterArgs {
     /// Filters in front of each pipeline, of a kernel with `where (condition);`: each has a target and takes a source a clock
-    #[arg(long, value_name = "F", value_parser = clap::value_parser!(u32).range(FEWEST_FILTERS as i64..=MOST_FILTERS as i64))]
+    #[arg(long, value_name = "F", value_parser = FilterArgs::range())]
     filters: Option<u32>,
 }
 
 impl FilterArgs {
+    /// The numbers of filters that there can be.
+    pub fn range() -> clap::builder::RangedI64ValueParser<u32> {
+        clap::value_parser!(u32).range(FEWEST_FILTERS as i64..=MOST_FILTERS as i64)
+    }
+
     /// Filters of each pipeline; 0 for none.
     pub fn count(&self) -> u32 {
         self.filters.unwrap_or(0)

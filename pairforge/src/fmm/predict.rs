@@ -109,9 +109,16 @@ pub struct Engine {
     pub pipelines: u32,
     pub groups: u32,
     pub ii: u32,
+    /// Filters in front of each pipeline.
+    #[serde(skip_serializing_if = "is_none")]
+    pub filters: u32,
     /// Such engines on the device.
     #[serde(skip_serializing_if = "is_one")]
     pub count: u32,
+}
+
+fn is_none(filters: &u32) -> bool {
+    *filters == 0
 }
 
 fn is_one(count: &u32) -> bool {

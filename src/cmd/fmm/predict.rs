@@ -7,7 +7,7 @@ mod tables;
 use super::engine::EngineArgs;
 use super::files::{self, plain};
 use super::{Args, LEAF, options_of_kernels};
-use crate::cmd::lanes::each;
+use crate::cmd::lanes::{FilterArgs, each};
 use fmm::data::input::Input;
 use fmm::octree::{FmmOptions, Plan};
 use hdl::board::Board;
@@ -36,9 +36,12 @@ pub struct PredictArgs {
     pub predict: Option<String>,
     /// With --predict: the folder of `synth --board BOARD`
     ///
-    /// It says what --pipelines, --groups, --ii, --jmem, --stream and --freq say otherwise.
-    #[arg(long, value_name = "DIR", requires = "predict", conflicts_with_all = ["freq", "pipelines", "groups", "ii", "jmem", "stream"])]
+    /// It says what --pipelines, --groups, --filters, --ii, --jmem, --stream and --freq say otherwise.
+    #[arg(long, value_name = "DIR", requires = "predict", conflicts_with_all = ["freq", "pipelines", "groups", "filters", "ii", "jmem", "stream"])]
     synth: Option<PathBuf>,
+    /// With --predict: filters in front of each pipeline, of a P2P kernel with `where (condition);`
+    #[arg(long, value_name = "F", requires = "predict", value_parser = FilterArgs::range())]
+    filters: Option<u32>,
     /// With --predict: clock that the board's PLL is to come close to [default: the usual one of the board]
     ///
     /// Where engines fill the board, the default is a slower clock, which such designs meet.
@@ -58,6 +61,11 @@ pub struct PredictArgs {
 }
 
 impl PredictArgs {
+    /// Filters of each pipeline of P2P; 0 for none.
+    fn filters(&self) -> u32 {
+        self.filters.unwrap_or(0)
+    }
+
     pub fn files(&self, files: Files) -> Files {
         files.made("--synth", &self.synth)
     }
@@ -102,6 +110,7 @@ impl PredictArgs {
             ("--baud", self.baud.is_some()),
             ("--ethernet", self.ethernet),
             ("--turnaround", self.turnaround.is_some()),
+            ("--filters", self.filters.is_some()),
             ("--pipelines", !engine.lanes.pipelines.is_empty()),
             ("--groups", engine.lanes.groups.are_given()),
             ("--ii", engine.fold.ii != [1]),
@@ -195,6 +204,7 @@ fn fills(predict: &PredictArgs, engine: &EngineArgs, board: &Board) -> bool {
         && predict.over_ethernet(board)
         && engine.lanes.pipelines.is_empty()
         && engine.fold.ii == [1]
+        && predict.filters() == 0
 }
 
 /// The M2L kernel that is on the board too, if one is: it is named, there are numbers for a second engine, both fill the board, or
@@ -216,6 +226,11 @@ fn m2l(args: &Args, board: &Board, p2p: &Graph) -> Result<Option<Graph>, Failure
 fn planned(wanted: &Wanted, board: &'static Board) -> Result<Machine, Failure> {
     let Wanted { predict, engine: args, kernels, work } = *wanted;
     let count = kernels.graphs().count();
+    if predict.filters() > 0 && (count > 1 || args.fold.ii != [1]) {
+        let text = "--filters is for a board with P2P alone, which takes a pair in each clock; leave out --ii, and M2L to the CPU by \
+                    --m2l native";
+        return Err(Failure::Usage(text.into()));
+    }
     let (mut steps, started) = (Steps::default(), Instant::now());
     let mut tries = |ii: u32| steps.at(&format!("estimating the area of M2L with --ii {ii}"), started.elapsed());
     let given = |k: usize| Ok((args.lanes.of((k, count))?.0, each(&args.fold.ii, (k, count), "--ii")?));
@@ -230,6 +245,7 @@ fn planned(wanted: &Wanted, board: &'static Board) -> Result<Machine, Failure> {
         freq: predict.freq,
         jmem_words: args.jmem,
         stream_bits: args.stream(),
+        filters: predict.filters(),
         lanes,
         groups: &|pipelines, k| args.lanes.groups.of(pipelines, (k, count)),
     };

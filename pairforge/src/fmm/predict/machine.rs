@@ -11,6 +11,7 @@ use hdl::circuit::target::{Clock, target};
 use hdl::engine::Config;
 use hdl::serial::kernel_hash;
 use pg2::backend::build::build_folded;
+use pg2::backend::filtered::build_filtered;
 use pg2::graph::Graph;
 use pipelines::job::Backend;
 use pipelines::predict::fleet::{Boards, Fleet};
@@ -84,8 +85,8 @@ impl Link {
 
 impl Engine {
     fn of(config: &Config, count: u32) -> Engine {
-        let (pipelines, groups, ii) = (config.pipelines, config.groups, config.ii);
-        Engine { kernel: config.layout.kernel.clone(), pipelines, groups, ii, count }
+        let Config { pipelines, groups, ii, filters, .. } = *config;
+        Engine { kernel: config.layout.kernel.clone(), pipelines, groups, ii, filters, count }
     }
 }
 
@@ -103,6 +104,8 @@ pub struct Plan<'a, E> {
     pub freq: Option<f64>,
     pub jmem_words: Option<u32>,
     pub stream_bits: u32,
+    /// Filters in front of each pipeline of P2P, of whose kernel alone the board then is; 0 for none.
+    pub filters: u32,
     pub lanes: Lanes<'a, E>,
     /// The groups of the engine of kernel `k`, which has so many pipelines.
     pub groups: &'a dyn Fn(u32, usize) -> Result<u32, E>,
@@ -160,9 +163,14 @@ impl<E: From<Error>> Plan<'_, E> {
         let clock = Clock { blocks: Some(blocks), ..clock };
         let engine = |(k, graph): (usize, &&Graph)| {
             let (pipelines, ii) = lanes[k];
-            let built = build_folded(graph, (clock, ii), "", Vec::new());
+            let built = match self.filters {
+                0 => build_folded(graph, (clock, ii), "", Vec::new()),
+                _ => build_filtered(graph, clock, "", Vec::new()).map_err(Error::Input)?,
+            };
             let groups = (self.groups)(pipelines, k)?;
-            Ok(hashed(graph, Config { groups, ..fill::config(&built, pipelines, &around) }))
+            let config = Config { groups, filters: self.filters, ..fill::config(&built, pipelines, &around) };
+            config.verify().map_err(Error::Input)?;
+            Ok(hashed(graph, config))
         };
         let engines = all.iter().enumerate().map(engine).collect::<Result<_, E>>()?;
         let machine = Machine::new(board.name, (clock_mhz, link), engines);

@@ -110,6 +110,7 @@ fn plan<'a>(kernels: &'a Kernels, lanes: Lanes<'a, Failure>, freq: Option<f64>) 
         freq,
         jmem_words: None,
         stream_bits: 32,
+        filters: 0,
         lanes,
         groups: &|pipelines, _| Ok(usual_groups(pipelines)),
     })

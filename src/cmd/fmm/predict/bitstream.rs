@@ -10,6 +10,7 @@ use pairforge::fmm::kernels::generated;
 use pairforge::fmm::predict::machine::{Machine, hashed};
 use pg2::graph::Graph;
 use pg2::kernels;
+use pg2::middle::coarse;
 use pipelines::octree::offload;
 use std::path::{Path, PathBuf};
 use terminal::failure::Failure;
@@ -52,18 +53,20 @@ pub fn machine(asked: &Wanted, board: &'static Board, dir: &Path) -> Result<Mach
             return Err(Failure::file(&path, text));
         };
         let config = Config {
-            layout: graph.layout(),
+            layout: coarse::layout(graph, e.filters),
             pipelines: e.pipelines,
             groups: e.groups,
             i_banks: e.i_banks,
             ident: None,
             ii: e.ii,
-            filters: 0,
+            filters: e.filters,
             segments: e.segments,
             stream_bits: said.stream_bits,
             jmem_records: e.jmem_records,
             pipeline_latency: e.latency,
         };
+        let why = |why: String| Failure::file(&path, format!("has an engine that cannot be: {why}"));
+        config.verify().map_err(why)?;
         Ok(hashed(graph, config))
     };
     let wanted = [(&kernels.p2p, "--p2p")].into_iter().chain(kernels.m2l.iter().map(|m2l| (m2l, "--m2l")));

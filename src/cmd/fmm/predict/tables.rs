@@ -9,6 +9,7 @@ fn lanes(e: &Engine) -> String {
         (1, many) => format!("{many} pipelines"),
         (count, many) => format!("{count} times {many} pipelines"),
     };
+    let lanes = if e.filters == 0 { lanes } else { format!("{lanes} behind {} filters each", e.filters) };
     if e.ii == 1 { lanes } else { format!("{lanes} with a pair every {} clocks", e.ii) }
 }
 
