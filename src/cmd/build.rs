@@ -63,6 +63,9 @@ pub struct Args {
     /// With --bare: an input `enable`; while it is low, the pipeline stands still
     #[arg(long, requires = "bare")]
     enable: bool,
+    /// With --bare: `ready` beside `valid` at both ends; the pipeline waits while nobody takes its values, and loses none
+    #[arg(long, requires = "bare", conflicts_with = "enable")]
+    handshake: bool,
     /// With --bare: the language of the pipeline, Verilog-2005 or VHDL-2008
     #[arg(long, value_enum, value_name = "LANGUAGE", default_value_t)]
     language: bare::Language,

@@ -1,12 +1,12 @@
 //! `build --bare`: pipelines without an engine, in Verilog and VHDL, simulated by others against the emulator's bits, with gaps between
-//! the pairs, and where they have a clock enable with clocks in which they stand still.
+//! the pairs, where they have a clock enable with clocks in which they stand still, and where they have `ready` with pauses at both ends.
 
 mod bench;
 
 use crate::common::board::engine;
 use crate::common::command::has;
 use crate::common::{Place, shipped};
-use bench::Bench;
+use bench::{Bench, Waits};
 use hdl::engine::link::Link;
 use hdl::engine::protocol::{Reply, RunHeader, Segment, Stream};
 use hdl::engine::{Config, Layout};
@@ -37,6 +37,11 @@ const LOGS: &str = "log17.8 x ipin; log17.8 y jpin; float16.8 z jpin; fixed32.16
 p = x * pg_pow(y, -3, 2);
 s += (fixed32.16)(p + y);
 t max= (float16.8)pg_exp2((fixed24.12)z) - z;
+";
+/// A pipeline without a register of its own.
+const SUM: &str = "int24 x ipin; int24 y jpin; int32 s fout; int24 t fout;
+s += (int32)x;
+t max= y;
 ";
 /// Pairs of a test.
 const PAIRS: usize = 200;
@@ -131,7 +136,13 @@ fn pairs_have_the_bits_of_the_emulator(case: &Case) {
     assert_eq!(wanted.len(), PAIRS);
     place.write("out.hex", wanted.iter().map(|w| line(w) + "\n").collect::<String>());
     let top = format!("{name}_bare");
-    let bench = Bench { top: &top, layout: &layout, params: &params, enable: case.options.contains("--enable") };
+    let has = |option: &str| case.options.contains(option);
+    let waits = match (has("--enable"), has("--handshake")) {
+        (true, _) => Waits::Enable,
+        (_, true) => Waits::Handshake,
+        _ => Waits::Never,
+    };
+    let bench = Bench { top: &top, layout: &layout, params: &params, waits };
     place.write("bench.v", bench.verilog());
     place.write("bench.vhd", bench.vhdl());
     for tool in case.tools.iter().filter(|tool| testkit::require(tool)) {
@@ -154,6 +165,10 @@ fn pipelines_alone_have_the_bits_of_the_emulator() {
         Case { name: "own", text: OWN, options: "--freq 100", tools: &["iverilog"] },
         // A target with delay lines in memory.
         Case { name: "own", text: OWN, options: "--target ecp5 --enable", tools: &["iverilog", "ghdl"] },
+        Case { name: "own", text: OWN, options: "--target ecp5 --handshake", tools: &["iverilog", "ghdl"] },
+        Case { name: "p2p_small", text: &small, options: "--handshake", tools: &["verilator"] },
+        Case { name: "sum", text: SUM, options: "--handshake", tools: &["iverilog"] },
+        Case { name: "sum", text: SUM, options: "--enable", tools: &["iverilog"] },
         Case { name: "words", text: WORDS, options: "", tools: &["ghdl"] },
         Case { name: "p2p_small", text: &small, options: "", tools: &["ghdl"] },
     ] {
@@ -164,8 +179,10 @@ fn pipelines_alone_have_the_bits_of_the_emulator() {
 #[test]
 #[ignore = "a proof in depth"]
 fn pipelines_alone_have_the_bits_of_the_emulator_for_every_target() {
-    for (name, text) in [("own", OWN), ("words", WORDS), ("logs", LOGS)] {
-        for options in ["", "--target xc7", "--target ecp5 --enable", "--target gowin --enable"] {
+    for (name, text) in [("own", OWN), ("words", WORDS), ("logs", LOGS), ("sum", SUM)] {
+        for options in
+            ["", "--target xc7", "--target ecp5 --enable", "--target gowin --enable", "--target ecp5 --handshake"]
+        {
             let tools = &["iverilog", "verilator", "ghdl"];
             pairs_have_the_bits_of_the_emulator(&Case { name, text, options, tools });
         }
@@ -225,6 +242,8 @@ fn a_pipeline_alone_lints_and_is_described() {
     refused("build own.pg2 --language vhdl -o two", 2, "add --bare, or take --wrapper vhdl");
     refused("build own.pg2 --bare --language vhdl --wrapper vhdl -o two", 2, "which needs no --wrapper; leave it out");
     refused("build own.pg2 --enable -o two", 2, "--bare");
+    refused("build own.pg2 --handshake -o two", 2, "--bare");
+    refused("build own.pg2 --bare --enable --handshake -o two", 2, "cannot be used with");
     refused("build own.pg2 --bare --pipelines 2 -o two", 2, "cannot be used with");
     refused("build pair_histogram --bare -o two", 1, "which only an engine has; build it without --bare");
     assert!(!place.path("two").exists());

@@ -1,5 +1,7 @@
 //! The pipeline without the engine: a pair and `in_valid` go in each clock, its values and `out_valid` come out.
 
+mod handshake;
+
 use super::own::Whole;
 use super::page::Drawn;
 use super::{Args, made, prefix, warn_of_clock};
@@ -96,7 +98,7 @@ pub fn build_bare(args: &Args, clock: Clock) -> Result<(), Failure> {
 
 /// The ports with the formats of their values.
 fn ports(built: &Built, language: Language) -> Vec<Port> {
-    let layout = built.graph.layout();
+    let layout = built.layout();
     let inputs = layout.i.into_iter().chain(layout.j).chain(layout.params).map(|(name, format)| (name, "in", format));
     let outputs = layout.outputs.into_iter().map(|(name, format, _)| (name, "out", format));
     let port = |(name, direction, format): (String, &'static str, hdl::Format)| Port {
@@ -109,61 +111,83 @@ fn ports(built: &Built, language: Language) -> Vec<Port> {
 
 /// The pipeline with `valid` beside it. What an engine would write into its memories, or read out of them, has no ports.
 fn bare(args: &Args, name: &str, built: &Built) -> Result<Netlist, Failure> {
-    let layout = built.graph.layout();
+    let layout = built.layout();
     let in_memory = built.netlist.module(&built.netlist.top).is_some_and(|m| !m.bins.is_empty());
     if !layout.tables.is_empty() || in_memory {
         let what = if in_memory { "sums in memory" } else { "parameters that are tables" };
         return Err(Failure::Input(format!("{name} has {what}, which only an engine has; build it without --bare")));
     }
     let plain = built.plain();
-    let mut netlist = if args.enable { plain.enabled().map_err(Unsound)? } else { plain };
+    let stalls = args.enable || args.handshake;
+    let mut netlist = if stalls { plain.enabled().map_err(Unsound)? } else { plain };
     let inner = netlist.module(&netlist.top).expect("a netlist has its top");
     // Sums take their values out of the pipeline in parts, which are put together in a clock of their own.
-    let latency = built.schedule.depth + 1;
-    let mut top = Module { name: format!("{name}_bare"), latency, ..Module::default() };
-    top.doc = vec![
-        "The pipeline alone: a pair may go in each clock. Parameters stand still while pairs are on their way."
-            .to_string(),
-    ];
+    let behind = 1 + if args.handshake { handshake::LATENCY } else { 0 };
+    let mut top = Module { name: format!("{name}_bare"), latency: built.schedule.depth + behind, ..Module::default() };
+    let how = match args.handshake {
+        false => "a pair may go in each clock",
+        true => {
+            "a pair goes in while in_valid and in_ready are high, and its values leave while out_valid and out_ready are"
+        }
+    };
+    top.doc = vec![format!("The pipeline alone: {how}. Parameters stand still while pairs are on their way.")];
+    let ready = |port, dir| args.handshake.then_some((port, dir));
     let own = [Some(("clk", Dir::In)), Some(("rst", Dir::In)), args.enable.then_some((ENABLE, Dir::In))];
-    let valid = [Some(("in_valid", Dir::In)), Some(("out_valid", Dir::Out))];
-    own.into_iter().chain(valid).flatten().for_each(|(port, dir)| drop(top.port(dir, port, 1)));
+    let taken = [Some(("in_valid", Dir::In)), ready(handshake::IN_READY, Dir::Out)];
+    let given = [Some(("out_valid", Dir::Out)), ready(handshake::OUT_READY, Dir::In)];
+    let ports = own.into_iter().chain(taken).chain(given).flatten();
+    ports.for_each(|(port, dir)| drop(top.port(dir, port, 1)));
     for port in inner.ports.iter().filter(|p| p.name != "clk" && inner.enable.as_ref() != Some(&p.name)) {
         top.port(port.dir, port.name.clone(), port.width);
     }
-    surround(&mut top, inner);
+    surround(&mut top, inner, args);
     netlist.top = top.name.clone();
     netlist.add(top);
     Ok(netlist)
 }
 
 /// Puts around the pipeline what takes `valid` along, and a register for each output.
-fn surround(top: &mut Module, inner: &Module) {
-    let latency = top.latency;
-    top.comment("Clocks from a pair and in_valid to its values and out_valid.");
-    top.items.push(Item::Constant { name: "LATENCY".into(), value: latency });
-    let enable = inner.enable.as_ref().map(|_| top.signal(ENABLE));
-    let enabled = |next: Value, own: &Value| enable.as_ref().map_or(next.clone(), |enable| enable.mux(&next, own));
+fn surround(top: &mut Module, inner: &Module, args: &Args) {
+    top.comment(match args.handshake {
+        false => "Clocks from a pair and in_valid to its values and out_valid.",
+        true => "Clocks from a pair to its values where nothing waits.",
+    });
+    top.items.push(Item::Constant { name: "LATENCY".into(), value: top.latency });
+    let buffer = args.handshake.then(|| handshake::Buffer::new(top));
+    let moves = buffer.as_ref().map(|b| b.moves.clone()).or_else(|| args.enable.then(|| top.signal(ENABLE)));
+    let moved = |next: Value, own: &Value| moves.as_ref().map_or(next.clone(), |moves| moves.mux(&next, own));
+    let stages = top.latency - if args.handshake { handshake::LATENCY } else { 0 };
     let (rst, in_valid) = (top.signal("rst"), top.signal("in_valid"));
-    let on_way = top.hold("on_way", latency);
-    let moved = enabled(cat([on_way.low(latency - 1), in_valid]), &on_way);
-    top.load("on_way", rst.mux(&Value::zeros(latency), &moved));
-    top.assign("out_valid", on_way.msb());
+    let on_way = top.hold("on_way", stages);
+    let before = (stages > 1).then(|| on_way.low(stages - 1));
+    let next = moved(cat(before.into_iter().chain([in_valid])), &on_way);
+    top.load("on_way", rst.mux(&Value::zeros(stages), &next));
     let mut connections: Vec<(Name, Value)> = Vec::new();
     for port in &inner.ports {
-        let value = match port.dir {
-            Dir::Out => top.net(format!("next_{}", port.name), port.width),
-            Dir::In if inner.enable.as_ref() == Some(&port.name) => top.signal(ENABLE),
-            Dir::In => top.signal(&port.name),
+        let value = match (port.dir, &moves) {
+            (Dir::Out, _) => top.net(format!("next_{}", port.name), port.width),
+            (Dir::In, Some(moves)) if inner.enable.as_ref() == Some(&port.name) => moves.clone(),
+            (Dir::In, _) => top.signal(&port.name),
         };
         connections.push((port.name.clone(), value));
     }
     top.instance(&inner.name, "pipeline", connections);
-    for port in inner.ports.iter().filter(|p| p.dir == Dir::Out) {
-        let (next, last) = (top.signal(&format!("next_{}", port.name)), format!("last_{}", port.name));
-        let own = net(&last, port.width);
-        let last = top.reg(last, enabled(next, &own));
-        top.assign(&port.name, last);
+    let outputs: Vec<(Name, Value)> = inner
+        .ports
+        .iter()
+        .filter(|p| p.dir == Dir::Out)
+        .map(|port| {
+            let (next, last) = (top.signal(&format!("next_{}", port.name)), format!("last_{}", port.name));
+            let own = net(&last, port.width);
+            (port.name.clone(), top.reg(last, moved(next, &own)))
+        })
+        .collect();
+    match buffer {
+        Some(buffer) => buffer.fill(top, on_way.msb(), outputs),
+        None => {
+            top.assign("out_valid", on_way.msb());
+            outputs.into_iter().for_each(|(port, last)| top.assign(port, last));
+        }
     }
 }
 
@@ -173,8 +197,10 @@ fn template(top: &Module, language: Language) -> Text {
         Language::Verilog => name.to_string(),
         Language::Vhdl => vhdl(name).into_owned(),
     };
-    let says =
-        format!("out_valid and what belongs to a pair come {} clocks behind in_valid and the pair.", top.latency);
+    let says = match top.ports.iter().any(|p| p.name == handshake::IN_READY) {
+        false => format!("out_valid and values come {} clocks behind in_valid and their pair.", top.latency),
+        true => format!("values come {} clocks behind their pair, and later where something waits.", top.latency),
+    };
     let list = |connection: &dyn Fn(String) -> String| -> String {
         top.ports.iter().map(|p| connection(name(&p.name))).collect::<Vec<_>>().join(",\n")
     };

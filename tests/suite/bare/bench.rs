@@ -1,6 +1,8 @@
 //! Testbenches of pipelines alone: pairs go in after random gaps, in which the pins are unknown, and each must come out so many
 //! clocks later. A clock in which the pipeline does not run counts for nothing, whatever is at its pins.
 
+mod handshake;
+
 use super::PAIRS;
 use hdl::Format;
 use hdl::engine::Layout;
@@ -11,8 +13,17 @@ pub struct Bench<'a> {
     pub top: &'a str,
     pub layout: &'a Layout,
     pub params: &'a [u64],
-    /// Whether it has a clock enable.
-    pub enable: bool,
+    pub waits: Waits,
+}
+
+/// How a pipeline alone is made to wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    Never,
+    /// By a clock enable.
+    Enable,
+    /// By `ready` at both ends.
+    Handshake,
 }
 
 /// A port and its bits in a word.
@@ -47,17 +58,34 @@ impl Bench<'_> {
         self.layout.params.iter().zip(self.params).map(|((name, format), bits)| (name.as_str(), *format, *bits))
     }
 
-    pub fn verilog(&self) -> String {
+    /// The connections of the pipeline in a testbench in Verilog with `in` and `out`, and the bits of these.
+    fn connected_verilog(&self) -> (String, u32, u32) {
         let ((pins, in_bits), (outputs, out_bits)) = (self.pins(), self.outputs());
-        let mut ports = vec![".clk(clk), .rst(rst), .in_valid(in_valid), .out_valid(out_valid)".to_string()];
-        ports.extend(self.enable.then(|| ".enable(enable)".to_string()));
+        let mut ports: Vec<String> = self.control().map(|name| format!(".{name}({name})")).collect();
         for (bus, parts) in [("in", pins), ("out", outputs)] {
             ports.extend(parts.iter().map(|p| format!(".{}({bus}[{}:{}])", p.name, p.high, p.low)));
         }
         ports.extend(self.parameters().map(|(name, f, bits)| format!(".{name}({}'h{bits:x})", f.width())));
-        let (ports, top) = (ports.join(", "), self.top);
+        (ports.join(", "), in_bits, out_bits)
+    }
+
+    /// The ports that carry no values.
+    fn control(&self) -> impl Iterator<Item = &'static str> {
+        let more: &[&str] = match self.waits {
+            Waits::Never => &[],
+            Waits::Enable => &["enable"],
+            Waits::Handshake => &["in_ready", "out_ready"],
+        };
+        ["clk", "rst", "in_valid", "out_valid"].into_iter().chain(more.iter().copied())
+    }
+
+    pub fn verilog(&self) -> String {
+        if self.waits == Waits::Handshake {
+            return handshake::verilog(self);
+        }
+        let ((ports, in_bits, out_bits), top) = (self.connected_verilog(), self.top);
         // The pipeline runs in two clocks of three.
-        let runs = if self.enable { "$random(seed) % 3 != 0" } else { "1" };
+        let runs = if self.waits == Waits::Enable { "$random(seed) % 3 != 0" } else { "1" };
         format!(
             "module bench;
  reg clk = 0, rst = 1, in_valid = 0, enable = 1;
@@ -96,11 +124,10 @@ endmodule
         )
     }
 
-    pub fn vhdl(&self) -> String {
+    /// The connections of the pipeline in a testbench in VHDL with `pins` and `values`, and the bits of these.
+    fn connected_vhdl(&self) -> (String, u32, u32) {
         let ((pins, in_bits), (outputs, out_bits)) = (self.pins(), self.outputs());
-        let one = |name: &str| format!("{0} => {0}", name);
-        let mut ports: Vec<String> = ["clk", "rst", "in_valid", "out_valid"].map(one).into();
-        ports.extend(self.enable.then(|| one("enable")));
+        let mut ports: Vec<String> = self.control().map(|name| format!("{name} => {name}")).collect();
         for (bus, parts) in [("pins", pins), ("values", outputs)] {
             ports.extend(parts.iter().map(|p| {
                 let bits = if p.high == p.low { p.low.to_string() } else { format!("{} downto {}", p.high, p.low) };
@@ -111,10 +138,20 @@ endmodule
             1 => format!("{} => '{bits}'", vhdl(name)),
             width => format!("{} => {width}x\"{bits:x}\"", vhdl(name)),
         }));
-        let ports = ports.join(",\n  ");
-        let (top, package) = (vhdl(self.top), format!("{}_pkg", self.top));
-        let package = vhdl(&package);
-        let runs = if self.enable { "rare" } else { "true" };
+        (ports.join(",\n  "), in_bits, out_bits)
+    }
+
+    /// The name of the pipeline, and that of its package.
+    fn names_vhdl(&self) -> [String; 2] {
+        [vhdl(self.top).into_owned(), vhdl(&format!("{}_pkg", self.top)).into_owned()]
+    }
+
+    pub fn vhdl(&self) -> String {
+        if self.waits == Waits::Handshake {
+            return handshake::vhdl(self);
+        }
+        let ((ports, in_bits, out_bits), [top, package]) = (self.connected_vhdl(), self.names_vhdl());
+        let runs = if self.waits == Waits::Enable { "rare" } else { "true" };
         format!(
             "library ieee;
 use ieee.std_logic_1164.all;
