@@ -150,15 +150,26 @@ fn the_page_has_the_registers_and_faults() {
     }
 }
 
-/// Runs a bench of `tests/cocotb` on a design of the folder `out`, in Icarus: cocotb takes no Verilator before 5.036.
-fn cocotb(place: &Place, bench: &str, top: &str) {
+/// The first Verilator that cocotb takes.
+const VERILATOR: [u32; 2] = [5, 36];
+
+/// Simulators of cocotb: Icarus, and Verilator where it is new enough.
+fn simulators() -> Vec<&'static str> {
+    let said = testkit::run(Command::new("verilator").arg("--version")).map_or(String::new(), |(_, said)| said);
+    let version = said.split_whitespace().nth(1).unwrap_or_default();
+    let numbers: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();
+    if numbers[..] >= VERILATOR[..] { vec!["icarus", "verilator"] } else { vec!["icarus"] }
+}
+
+/// Runs a bench of `tests/cocotb` on a design of the folder `out`.
+fn cocotb(place: &Place, bench: &str, top: &str, simulator: &str) {
     let Some(python) = python("cocotb, cocotb_tools, cocotbext.axi") else { return };
     let mut files = listed(place, "verilog");
     if bench == "axi" {
         files.push(format!("{top}.v"));
     }
     let mut command = Command::new(python);
-    command.arg(project("tests/cocotb/run.py")).args([bench, top, "out", "icarus"]).args(files);
+    command.arg(project("tests/cocotb/run.py")).args([bench, top, "out", simulator]).args(files);
     command.env("COCOTB_LOG_LEVEL", "ERROR").env("PYTHONWARNINGS", "ignore").current_dir(place.path("."));
     let ended = place.finish_within(command, 900).expect(0);
     has(&ended.out, &["PASS"]);
@@ -178,7 +189,9 @@ fn others_masters_memories_sources_and_sinks_get_the_bits_of_the_emulator() {
         let place = streams::kernel();
         place.run(&format!("build {options} --testbench --wrapper axi -o out")).expect(0);
         let engine = place.json("out/manifest.json")["top"].as_str().expect("a name").to_string();
-        cocotb(&place, "stream", &engine);
-        cocotb(&place, "axi", &format!("{engine}_axi"));
+        for simulator in simulators() {
+            cocotb(&place, "stream", &engine, simulator);
+            cocotb(&place, "axi", &format!("{engine}_axi"), simulator);
+        }
     }
 }
