@@ -8,7 +8,7 @@ use fmm::data::particles::Field;
 use fmm::octree::budget::{Fields, is_direct};
 use fmm::octree::executor::{Executor, Progress, Stage, State, Work};
 use fmm::octree::kernel::Kernel;
-use fmm::octree::{FmmError, FmmOptions, Plan, Precision};
+use fmm::octree::{FmmError, Plan, Precision};
 
 /// The stages of an executor besides P2P.
 struct Far<'a>(&'a mut dyn Executor<Plan>);

@@ -7,6 +7,7 @@ use crate::backends::{BackendOptions, FMM_DEFAULT};
 use crate::kernel::Kernel;
 use fmm::data::periodic::Periodic;
 use fmm::expansion::basis::Basis;
+use fmm::expansion::solid::m2l::M2lBy;
 use fmm::octree::{Cancel, Coincident, FmmOptions, Precision, tune};
 
 /// Options of an FMM. Whatever is not asked for is chosen: by the tolerance where there is one, else as the field usually has it.
@@ -168,6 +169,7 @@ pub fn options(asked: &Options, native: bool) -> FmmOptions {
         basis: asked.expansion.unwrap_or(usual),
         eps: asked.softening,
         coincident: asked.coincident.unwrap_or_default(),
+        m2l_by: M2lBy::default(),
         near_only: asked.near_only,
         periodic: asked.periodic,
         params: asked.kernel_params(),
