@@ -6,7 +6,7 @@ use pg2::backend::filtered::build_filtered;
 use pg2::graph::NodeKind;
 use pg2::middle::filter::{Split, split};
 use pg2::report::explain::explain;
-use pg2::report::explain::svg::svg;
+use pg2::report::explain::svg;
 use pg2::report::filtered::parts;
 
 #[test]

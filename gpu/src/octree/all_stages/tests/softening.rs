@@ -1,7 +1,7 @@
 //! Softened 1/r, by the kernels compiled for the host: errors beside the CPU's, and the expansion that a run takes.
 
-use super::softening::Softened as Expansion;
 use super::*;
+use crate::octree::all_stages::softening::Softened as Expansion;
 use fmm::data::periodic::Periodic;
 use fmm::expansion::softened::orders;
 use fmm::tree::boxmap::BoxMap;
