@@ -1,7 +1,7 @@
 //! Register bits of a lane as it is built: what its Verilog declares, the accumulators of the outputs included.
 
 use crate::backend::build::Built;
-use hdl::engine::Config;
+use hdl::engine::{Config, FEWEST_FILTERS};
 use hdl::hash::FastSet;
 use hdl::rtl::netlist::{Item, Module};
 use hdl::rtl::registers::{Declared, declared};
@@ -24,7 +24,8 @@ const BESIDE: [&str; 7] = ["beside_", "held", "last_1", "last_2", "last_3", "rai
 
 /// A lane of the engine that `build` writes unless it is told otherwise.
 pub fn lane(built: &Built) -> LaneBits {
-    lane_of(built, &Config { ii: built.ii(), ..Config::usual(built.layout(), built.schedule.depth) })
+    let filters = if built.filter.is_some() { FEWEST_FILTERS } else { 0 };
+    lane_of(built, &Config { ii: built.ii(), filters, ..Config::usual(built.layout(), built.schedule.depth) })
 }
 
 /// A lane of a given engine.

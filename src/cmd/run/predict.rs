@@ -47,6 +47,14 @@ pub struct Model {
     seen: Arc<Mutex<LinkUse>>,
 }
 
+/// The refusal of a name, which may have been meant as an engine alone.
+fn with_engine(failure: Failure) -> Failure {
+    match failure {
+        Failure::Usage(text) => Failure::Usage(format!("{text}; or `{ENGINE}`, for one whose streams never wait")),
+        other => other,
+    }
+}
+
 impl PredictArgs {
     pub fn is_given(&self) -> bool {
         self.predict.is_some()
@@ -57,7 +65,7 @@ impl PredictArgs {
         let Some(name) = &self.predict else { return Ok(None) };
         let at = match &name[..] {
             ENGINE => None,
-            name => Some(find(name)?),
+            name => Some(find(name).map_err(with_engine)?),
         };
         let (clock, link) = match at {
             None => (options.clock, Link { line: Line::Dma(f64::MAX), turnaround_ms: 0.0 }),

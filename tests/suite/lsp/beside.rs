@@ -7,10 +7,10 @@ use std::io::Read;
 const QUICK: &str = "float25.16 x jpin;\nfixed64.30 o fout;\ny = x * x;\no += (fixed64.30)y;\n";
 const OTHER: &str = "file:///slow.pg2";
 
-/// A kernel whose function takes seconds to fit, and is another for each number.
+/// A kernel whose functions take seconds to fit together, and are others for each number.
 fn slow(number: i64) -> String {
-    let function = format!("pg_fn(x, sin(exp(sin({number} * x) + cos(77 * x * x))), 0.5, 8)");
-    QUICK.replace("x * x", &function)
+    let functions = (0..40).map(|k| format!(" + pg_fn(x, sin(exp(sin(3.{k:02}{number} * x))), 0.5, 8)"));
+    QUICK.replace("(fixed64.30)y", &format!("(fixed64.30)(y{})", functions.collect::<String>()))
 }
 
 /// The versions of the slow document whose diagnostics have come.

@@ -21,7 +21,7 @@ pub fn verilog(bench: &Bench) -> String {
  reg [{in_bits} - 1:0] pairs [0:{PAIRS} - 1];
  reg [{out_bits} - 1:0] wanted [0:{PAIRS} - 1];
  integer times [0:{PAIRS}];
- integer sent = 0, got = 0, taken = 0, cycle = 0, wrong = 0, seed = 7;
+ integer sent = 0, got = 0, taken = 0, cycle = 0, wrong = 0, seed = 7, drawn = 0;
  initial begin $readmemh(\"in.hex\", pairs); $readmemh(\"out.hex\", wanted); end
  always #5 clk = ~clk;
  always @(negedge clk) begin
@@ -33,9 +33,10 @@ pub fn verilog(bench: &Bench) -> String {
     in_valid <= 1; in <= pairs[sent]; sent = sent + 1;
    end
   end
+  drawn = $random(seed);
   if (cycle > 4 && got < {STEADY}) out_ready <= 1;
-  else if (got % 16 < 8) out_ready <= $random(seed) % 3 != 0;
-  else out_ready <= $random(seed) % 5 == 0;
+  else if (got % 16 < 8) out_ready <= drawn % 3 != 0;
+  else out_ready <= drawn % 5 == 0;
  end
  always @(posedge clk) begin
   if (cycle > 4) begin

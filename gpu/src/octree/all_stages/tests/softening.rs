@@ -150,6 +150,7 @@ fn matrices_between_softening_lengths_have_the_bits_of_a_fresh_plan() {
 fn softening_that_the_gpu_has_no_expansion_for_is_left_to_the_cpu() {
     let of = |options: &FmmOptions, wanted: Wanted, eps: f64, real: Real| {
         let geometry = Geometry { sources: [&[]; 3], targets: None };
+        let options = &FmmOptions { eps, ..options.clone() };
         let task = Task { name: "host", geometry, sets: &[], options, wanted, leaf: None };
         Expansion::of(&task, eps, 6, real)
     };
