@@ -28,7 +28,7 @@ use terminal::progress::Steps;
 use terminal::say;
 
 /// Numbers of particles of Figs. 6 and 7, and that of Fig. 5.
-const SIZES: [usize; 7] = [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 16_000_000];
+pub const SIZES: [usize; 7] = [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 16_000_000];
 const STAGES: usize = 1_000_000;
 /// Particles of a leaf in the mean, from and below which depths of the tree are tried.
 const MEANS: [usize; 2] = [8, 512];

@@ -3,6 +3,7 @@
 use super::draw::{PAPER_GFLOPS, PAPER_GPU_GFLOPS};
 use super::kept::{Kept, OPERATIONS, Offloaded, Size};
 use super::machines::{I9, PAPER_ALL, ROW_OF_I9};
+use super::measure::SIZES;
 use askama::Template;
 use pipelines::predict::roofline::haney;
 use std::fmt::Write;
@@ -35,6 +36,7 @@ struct Page<'a> {
     machines: String,
     agreement: String,
     sampling: String,
+    n_max: String,
     stages: String,
     loses: String,
     direct: usize,
@@ -62,6 +64,7 @@ pub fn text(kept: &Kept) -> Result<String, Failure> {
         machines: machines(kept),
         agreement: agreement(kept),
         sampling: sampling(kept),
+        n_max: n_max(kept),
         stages: stages(kept),
         loses: board.sentence(),
         direct: kept.sizes.iter().filter(|s| !s.is_law).map(|s| s.n).max().unwrap_or(0),
@@ -129,6 +132,12 @@ fn sampling(kept: &Kept) -> String {
             "Of {n} particles, for which both were predicted, that is off by {off:.1}% of a stage's seconds at most."
         )
     })
+}
+
+/// The option that made a run smaller than the paper's.
+fn n_max(kept: &Kept) -> String {
+    let largest = kept.sizes.iter().map(|s| s.n).max().filter(|n| *n < SIZES[SIZES.len() - 1]);
+    largest.map_or(String::new(), |n| format!(" --n-max {n}"))
 }
 
 fn stages(kept: &Kept) -> String {
