@@ -85,8 +85,8 @@ fn m2l_is_right_at_every_offset() {
     let weights = |order: usize| weights(2 * order);
     let near = grid(3, 4, |_| true);
     for isa in Isa::all() {
-        let more: &[usize] = if isa == Isa::widest() { &[17, 24, 30] } else { &[] };
-        for order in [13].iter().chain(more).copied() {
+        let more: &[usize] = if isa == Isa::widest() { &[24, 30] } else { &[] };
+        for order in [20].iter().chain(more).copied() {
             let waves = M2l::<f64>::new(Orders::new(order, 4), 4, isa, &weights(order));
             assert!(matches!(waves, M2l::Waves(_)));
             assert_eq!(check_offsets(order, 4, &near, &waves).len(), 7 * 7 * 7 - 27);
@@ -103,13 +103,13 @@ fn m2l_is_right_at_every_offset() {
 }
 
 #[test]
-fn plane_waves_are_for_whole_orders_in_f64_from_13_on() {
-    let weights = weights(2 * 14);
+fn plane_waves_are_for_whole_orders_in_f64_from_20_on() {
+    let weights = weights(2 * 21);
     let has = |orders: Orders, near2| matches!(M2l::<f64>::new(orders, near2, Isa::best(), &weights), M2l::Waves(_));
-    assert!(has(Orders::new(13, 4), 4) && has(Orders::new(14, 4), 4));
-    assert!(!has(Orders::new(12, 4), 4) && !has(Orders::new(14, 5), 5) && !has(Orders::new(14, 9), 9));
-    assert!(!has(Orders::new(14, 4).lower_beyond(Some(3.5)), 4));
-    assert!(!matches!(M2l::<f32>::new(Orders::new(14, 4), 4, Isa::best(), &weights), M2l::Waves(_)));
+    assert!(has(Orders::new(20, 4), 4) && has(Orders::new(21, 4), 4));
+    assert!(!has(Orders::new(19, 4), 4) && !has(Orders::new(21, 5), 5) && !has(Orders::new(21, 9), 9));
+    assert!(!has(Orders::new(21, 4).lower_beyond(Some(3.5)), 4));
+    assert!(!matches!(M2l::<f32>::new(Orders::new(21, 4), 4, Isa::best(), &weights), M2l::Waves(_)));
 }
 
 /// Checks plane waves beside matrices of the same order: a multipole in each of a parent's children, which meets the cells at all
@@ -128,7 +128,7 @@ fn check_waves(order: usize) {
             let [waves, plain] =
                 [&waves, &plain].map(|m2l| differences(&far_field(grid, order, m2l, &clouds), &wanted));
             println!("{isa:?} order {order}: by waves {waves:?}, by matrices {plain:?}");
-            assert!(waves[1] < 1.25 * plain[1], "{isa:?} {order}: {waves:?} {plain:?}");
+            assert!(waves[1] < 2.0 * plain[1], "{isa:?} {order}: {waves:?} {plain:?}");
             assert!(waves[0] < 5.0 * plain[0], "{isa:?} {order}: {waves:?} {plain:?}");
         }
         let all = clouds(&full, 2, false);
@@ -152,19 +152,19 @@ fn check_waves(order: usize) {
 
 #[test]
 fn plane_waves_give_what_matrices_give_at_all_offsets() {
-    [13, 18].into_iter().for_each(check_waves);
+    [20, 23].into_iter().for_each(check_waves);
 }
 
 #[test]
 #[ignore = "a proof in depth"]
 fn plane_waves_give_what_matrices_give_at_all_orders() {
-    (13..=30).for_each(check_waves);
+    (20..=30).for_each(check_waves);
 }
 
 #[test]
 fn results_of_plane_waves_do_not_depend_on_threads() {
     let grid = grid(4, 4, |at| at[0] % 3 != 1 || at[1] < 5);
-    let (order, list) = (13, |p: usize| &grid.lists[p][..]);
+    let (order, list) = (20, |p: usize| &grid.lists[p][..]);
     let m2l = M2l::<f64>::new(Orders::new(order, 4), 4, Isa::best(), &weights(2 * order));
     let mut random = Random::new(5);
     let m: Vec<f64> = (0..grid.cells.len() * terms::count(order)).map(|_| next(&mut random)).collect();

@@ -38,8 +38,9 @@ pub enum M2l<T> {
 /// small trees most of M2L's time is making its tables.
 const SHARES_TO: usize = 10;
 
-/// The first order at which plane waves cost less than matrices, in f64.
-const LEAST_BY_WAVES: usize = 13;
+/// The first order at which plane waves cost no more than matrices for the same error, in f64: with AVX-512, where matrices are fastest.
+/// With AVX2 they win from order 14 on, but results do not go by the instructions of a machine beyond rounding.
+const LEAST_BY_WAVES: usize = 20;
 
 /// The first order at which M2L in f64 goes by plane waves, for cells that are near below `near2`, if there is one.
 pub fn least_by_waves(near2: u64) -> Option<usize> {
